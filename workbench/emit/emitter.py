@@ -49,6 +49,15 @@ from workbench.emit.core.python import (
     literal,
     literal_text,
 )
+from workbench.emit.core.record_features import (
+    conversion_lines,
+    feature_arguments,
+    features_text,
+    imports_of_features,
+    is_only_here,
+    reader_call,
+    reader_of_dali,
+)
 from workbench.emit.core.user_functions import (
     CALLING,
     called,
@@ -155,6 +164,7 @@ class Emitter:
         names += function_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
         names += bad_files.NAMES if resolved.beside else ()
+        names += ["tfrecord"] if imports_of_features(self.every_node()) else []
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self._nests = nests
         self.in_place: Mapping[str, str] = {}
@@ -216,7 +226,7 @@ class Emitter:
 
     def becomes_constant(self, text: str, arg: ArgSpec) -> bool:
         """Return True if a list, written as ``text``, becomes a constant."""
-        return is_named(text, arg)
+        return is_named(text, arg) and (arg.name != "features" or arg.constant is not None)
 
     def node_lines(self, node: Node) -> Lines:
         """Return the code of one node: its call, assigned to variables, or block statements."""
@@ -369,15 +379,20 @@ class Emitter:
         arguments += self.randomness(node)
         if isinstance(node, Source) and node.op not in CALLING:  # DALI names no Python sources
             arguments.append(f'name="{identifier(node.id)}"')
+        native = reader_of_dali(node) or node.op
         name = (
             called(node)
             or reader_name(node)
-            or f"{spec.module or self.module}.{identifier(node.op)}"
+            or f"{spec.module or self.module}.{identifier(native)}"
         )
         hinted = self.resolved.hints and bad_files.reads_image_files(node.op)
         hint = bad_files.HINT if hinted else ""
+        if native == "readers.tfrecord" != node.op:
+            return reader_call(targets, name, arguments, self.indent)
         made = call(targets, name, arguments, self.indent, hint)
-        return made + layout_calls(node, targets.split(", "), self.indent)
+        names = targets.split(", ")
+        made += conversion_lines(node, names, self.indent)
+        return made + layout_calls(node, names, self.indent)
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
         """Return a node's expression, split into parts where a line can break."""
@@ -455,9 +470,11 @@ class Emitter:
             found = identifier(parameter)
             direct = f"{kind.argument_name}={found}" if kind.argument_name else ""
             arguments.append(direct or f"**{kind.find.__name__}({found})")
+        arguments += feature_arguments(node, self.constant_of(node, "features"))
         shard = shard_arguments(node) if self.sharded and isinstance(node, Source) else {}
         for name in node.args:
-            passed = policies.is_call_argument(node, name) and not ignored(node, name)
+            is_own = ignored(node, name) or is_only_here(node, name)
+            passed = policies.is_call_argument(node, name) and not is_own
             if passed and name not in shard and name not in spec.written_numbers.values():
                 arg = spec.args[name]
                 value = self.constant_of(node, name) or self.value_text(node.args[name], arg)
@@ -471,7 +488,7 @@ class Emitter:
 
     def value_text(self, value: Value, arg: ArgSpec) -> str:
         """Return the code of an argument's constant value."""
-        return literal_text(value, arg)
+        return features_text(value) if arg.constant == "FEATURES" else literal_text(value, arg)
 
     def placement(self, node: Node) -> list[str]:
         """Return the ``device`` argument of a node as a list; empty if the node needs none."""

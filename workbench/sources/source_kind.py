@@ -51,6 +51,8 @@ class Sample(NamedTuple):
     """Offset and size in bytes of the mask in its file; empty if it is the whole file."""
     remark: str = ""
     """Description of an unusual annotation: a box beyond the edge, or without width or height."""
+    has_image: bool = True
+    """False for a record without an image, whose bytes are not checked."""
     counted: bool = True
     """False for a placeholder that represents faulty entries without a sample."""
 
@@ -186,7 +188,7 @@ class SourceKind:
     the exported code passes ``device`` (``cpu``, ``mixed`` or ``gpu``) to ``reader``."""
     has_sequences: bool = False
     """Whether samples can be sequences of images."""
-    begins: ClassVar[Mapping[str, int]] = {}
+    begins: ClassVar[Mapping[str, Any]] = {}
     """Reader options that a new source of this kind starts with, such as ``sequence_length``."""
     decoder: str = ""
     """Operator that decodes the images if DALI's decoders cannot, else empty."""
@@ -210,6 +212,8 @@ class SourceKind:
     """Options of the reader that ``sampled`` accepts too."""
     helpers: tuple[Any, ...] = ()
     """Functions, classes or code that ``find`` and ``reader`` need, exported before them."""
+    optional_helpers: tuple[Any, ...] = ()
+    """Functions that are exported only if the pipeline calls them."""
     imports: tuple[str, ...] = ()
     """Modules that the exported code imports."""
     unread: ClassVar[Mapping[str, Any]] = {}
@@ -286,6 +290,14 @@ class SourceKind:
     def argument(self, dataset: Dataset) -> Any:
         """Return the value of the exported program's data parameter for a dataset."""
         return dataset.location or [list(item) for item in dataset.items]
+
+    def start_args(self, dataset: Dataset | None) -> Mapping[str, Any]:
+        """Return the reader options of a new source, which may depend on its data."""
+        return self.begins
+
+    def options_of(self, args: Mapping[str, Any]) -> tuple[str, ...]:
+        """Return the settings of a source that decide which samples are faulty: Dataset.options."""
+        return tuple(sorted(option for option in self.demanding if args.get(option)))
 
     def path_argument(self, dataset: Dataset | None) -> str:
         """Return the reader argument that accepts the data's path (``file_root``), or "".
@@ -466,11 +478,19 @@ class SourceKind:
         """Code of ``helpers``, ``find`` and ``reader`` for the exported program."""
         return self.decorated_source("")
 
-    def decorated_source(self, decorator: str) -> str:
-        """Return the same code as ``find_source``, with a decorator on ``find`` and ``reader``."""
+    def decorated_source(self, decorator: str, calling: str | None = None) -> str:
+        """Return the same code as ``find_source``, with a decorator on ``find`` and ``reader``.
+
+        If ``calling``, the code of the pipeline, is passed, unused optional helpers are omitted.
+        """
         if self.argument_name:
             return ""
         called = (self.find, *([self.reader] if self.reader else []))
+        called += tuple(
+            each
+            for each in self.optional_helpers
+            if calling is None or f"{each.__name__}(" in calling
+        )
         texts = [each if isinstance(each, str) else _source(each) for each in self.helpers]
         return "\n\n".join([*texts, *(decorator + _source(each) for each in called)])
 

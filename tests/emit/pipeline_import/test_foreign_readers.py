@@ -33,7 +33,7 @@ def pipe(define: Any) -> Any:
     return pipeline_def(define)(batch_size=2, num_threads=1, device_id=None, seed=5)
 
 
-def test_records_of_which_an_image_and_a_label_are_read() -> None:
+def test_records_are_read_by_the_names_of_their_features() -> None:
     def define(*used: str) -> Any:
         read = fn.readers.tfrecord(path="a.tfrecord", index_path="a.idx", features=FEATURES)
         return tuple(
@@ -41,12 +41,13 @@ def test_records_of_which_an_image_and_a_label_are_read() -> None:
         )
 
     found = wb.from_pipeline(pipe(lambda: define("image/encoded", "image/class/label")))
-    assert (source(found).kind, source(found).op) == ("tfrecord", "readers.tfrecord")
-    (changed,) = found.report.changed
-    assert "the features 'image/encoded' and 'image/class/label' by name" in changed.why
+    assert source(found).kind == "tfrecord_features"
+    assert source(found).args["features"] == (
+        *("image/encoded: image", "image/class/label: int64", "image/bbox: float32[?]"),
+    )
     assert "read a.tfrecord: pass that as the data" in str(found.report)
     boxes = wb.from_pipeline(pipe(lambda: define("image/encoded", "image/bbox")))
-    assert boxes.report.opaque, "boxes of records are read by nothing here"
+    assert not boxes.report.opaque
 
 
 def test_a_saved_report_names_no_folder(tmp_path: Path) -> None:

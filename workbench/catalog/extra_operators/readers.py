@@ -108,6 +108,12 @@ def with_sampler_arguments(reader: OpSpec) -> OpSpec:
     )
 
 
+DALI_READERS: Mapping[str, str] = {
+    name: row["reader"] for name, row in _ROWS.items() if "args" in row
+}
+"""Reader whose exported code calls a reader of DALI directly -> that reader."""
+
+
 def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
     """Return the readers of ``readers.toml`` by name.
 
@@ -121,6 +127,8 @@ def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
         located = load_source(kind_of_reader(name)).located_by
         args = {key: arg for key, arg in reader.args.items() if key not in located}
         args |= {key: ops["readers.coco"].args[key] for key in row.get("options", ())}
+        own = {key: ArgSpec(key, **table) for key, table in row.get("args", {}).items()}
+        args = {**own, **{key: arg for key, arg in args.items() if key not in own}}
         doc = f"{row['label']}; images are read as by {reader.name}."
         made[name] = replace(
             reader,

@@ -123,12 +123,14 @@ def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[st
 
 
 def constant(name: str, value: str) -> list[str]:
-    """Return the lines of ``NAME = value``. Long lists are wrapped.
+    """Return the lines of ``NAME = value``. Long lists and dictionaries are wrapped.
 
-    Unlike ruff, this does not put each item on its own line.
+    Unlike ruff, this does not put each item of a list on its own line.
     """
-    if len(name) + 3 + len(value) <= LINE or not value.startswith("["):
+    if len(name) + 3 + len(value) <= LINE or not value.startswith(("[", "{")):
         return [f"{name} = {value}"]
+    if value.startswith("{"):
+        return [f"{name} = {{", *(f"{INDENT}{item}," for item in _items(value)), "}"]
     lines = [INDENT]
     for item in _items(value):
         if lines[-1] != INDENT and len(lines[-1]) + len(item) + 2 > LINE:
@@ -138,11 +140,14 @@ def constant(name: str, value: str) -> list[str]:
 
 
 def _items(text: str) -> list[str]:
-    """Return each item of a list as code. String literals are never split."""
+    """Return each item of a list or dictionary as code. String literals are never split."""
     parsed = ast.parse(text, mode="eval").body
-    assert isinstance(parsed, ast.List)
+    assert isinstance(parsed, ast.List | ast.Dict)
     source = text.encode()
-    return [source[each.col_offset : each.end_col_offset].decode() for each in parsed.elts]
+    ends = parsed.elts if isinstance(parsed, ast.List) else parsed.values
+    begins = parsed.elts if isinstance(parsed, ast.List) else [key for key in parsed.keys if key]
+    pairs = zip(begins, ends, strict=True)
+    return [source[one.col_offset : other.end_col_offset].decode() for one, other in pairs]
 
 
 def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:

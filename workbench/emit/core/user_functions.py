@@ -16,6 +16,7 @@ from workbench.catalog.extra_operators.user_functions import (
 )
 from workbench.catalog.spec import Value
 from workbench.emit.core.python import call, identifier, literal
+from workbench.emit.core.record_features import imports_of_features
 from workbench.errors import GraphError, GraphExportError
 from workbench.graph.model import Node
 from workbench.graph.user_functions.trust import is_trusted, source_problem
@@ -51,8 +52,9 @@ def function_names(nodes: Iterable[Node]) -> list[str]:
 
 
 def plugin_imports(nodes: Iterable[Node]) -> list[str]:
-    """Return import lines for the plugins and numba functions that the nodes call."""
-    lines: dict[str, None] = {}
+    """Return import lines for the plugins, numba functions and features that the nodes use."""
+    nodes = list(nodes)
+    lines: dict[str, None] = dict.fromkeys(imports_of_features(nodes))
     for node in _function_nodes(nodes):
         if node.op in PLUGINS:
             lines[f"from {PLUGINS[node.op]} import {node.op}"] = None

@@ -15,6 +15,7 @@ from workbench.graph.model import Node, is_name
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import is_generator
 from workbench.names import free_name
+from workbench.sources.record_features import TYPES as FEATURE_READERS
 
 _PLURAL = {"image": "images", "label": "labels", "mask": "masks", "number": "numbers"}
 _NO_WORD = re.compile(r"kwargs|args|[A-Za-z]\d*")
@@ -30,12 +31,12 @@ def output_names(
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
     ends: dict[str, str] = {}
-    """Output edge of a block -> name of the output."""
+    """Output edge of a block or of a reader of named features -> name of the output."""
     for op, call in calls:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):
             kinds[edge] = _kind(call, index, catalog, kinds.get(first, "any"))
-        if call.bodies:
+        if call.bodies or call.op in FEATURE_READERS:
             ends |= zip((edge for edge, _ in op.outputs), call.outputs, strict=True)
     taken: set[str] = set()
     names = []
@@ -107,7 +108,8 @@ def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> Por
     spec = catalog.find(call.op)
     if spec is None or call.opaque or call.bodies:
         return "any"
-    named = outputs_of(Node("", call.op, call.args), spec) if spec.named_outputs else ()
+    is_named = spec.named_outputs or call.op in FEATURE_READERS
+    named = outputs_of(Node("", call.op, call.args), spec) if is_named else ()
     output = (named or spec.outputs)[index]
     return first_kind if output.follows or output.kind == "any" else output.kind
 

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from workbench.catalog.extra_operators import FOLLOWERS
-from workbench.catalog.extra_operators.readers import TARGET_READERS
+from workbench.catalog.extra_operators.readers import DALI_READERS, TARGET_READERS
 from workbench.catalog.spec import ArgSpec, OpSpec, Value
 from workbench.emit.core.code import Code
 from workbench.emit.core.epoch_shuffle import require_checkpointing
@@ -252,6 +252,11 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             )
         if node.op == "constant":
             _constant(node)
+        elif node.op in DALI_READERS:
+            raise GraphExportError(
+                f"{node.id}: the dynamic target does not support readers whose outputs are named. "
+                "Export the graph as a script."
+            )
         elif is_missing(node.op):
             raise GraphExportError(
                 f"{node.id}: DALI's dynamic mode has no {node.op}. Export the graph as a script."

@@ -31,6 +31,7 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of
 from workbench.graph.model.values import elements
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.variants.validation import inference_graph
@@ -200,6 +201,13 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
             f"{first.id}: a Triton client sends encoded images, but {first.op} has none. Use a "
             "source of image files."
         )
+    read = {port for node in nodes for port in node.inputs.values()}
+    images = [str(port) for port in sent if port in read and port.node == first.id]
+    if first.op not in SERVED and len(images) > 1:
+        raise GraphExportError(
+            f"{first.id}: a Triton client sends one image, but the outputs are computed from "
+            f"{' and '.join(images)}. Remove the outputs of all images but one."
+        )
     for node in nodes:
         for name, port in node.inputs.items():
             if port.node == first.id and port not in sent:
@@ -220,7 +228,7 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
 
 def _sent_ports(reader: Node, catalog: Catalog) -> list[Port]:
     """Return the outputs of a source that a client sends: encoded images, or those of a request."""
-    outputs = catalog[reader.op].outputs
+    outputs = outputs_of(reader, catalog[reader.op])
     served = reader.op in SERVED
     return [Port(reader.id, each.name) for each in outputs if served or each.kind == "encoded"]
 
@@ -230,8 +238,10 @@ def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Map
     function = function_name(emitter.graph)
     head = signature(function, "device: str = DEVICE, base_seed: int = SEED")
     readers = [node for node in emitter.ordered if isinstance(node, Source)]
+    read = {port for node in emitter.ordered for port in node.inputs.values()}
     for reader in readers:
-        variable = emitter.names[_sent_ports(reader, catalog)[0]]
+        sent = _sent_ports(reader, catalog)
+        variable = emitter.names[next((port for port in sent if port in read), sent[0])]
         named, args = f'name="{_input_name(reader)}"', emitter.value_arguments(reader)[1:]
         if reader.op == _VIDEO:
             head += call(variable, "fn.experimental.inputs.video", ["device=device", named, *args])

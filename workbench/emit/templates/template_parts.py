@@ -240,6 +240,7 @@ def make_parts(
         **emitter.constants,
         **(more or {}),
     }
+    code = "\n".join(definition)
     conditional = needs_conditionals(emitter.ordered)
     plugins = plugin_imports(emitter.every_node())
     imports = policy_imports(emitter.every_node(), emitter.catalog)
@@ -277,13 +278,13 @@ def make_parts(
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{kind.decorated_source(decorator)}\n\n" for kind in found)
+        finder="".join(f"{kind.decorated_source(decorator, code)}\n\n" for kind in found)
         + emitter.functions(),
         parameters=[
             Parameter(name, kind.about, kind.metavar, kind.in_memory)
             for name, kind in given.items()
         ],
-        definition="\n".join(definition),
+        definition=code,
         function=function,
         lines=lines,
         pipeline_imports=pipeline_imports,

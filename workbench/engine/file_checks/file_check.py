@@ -70,6 +70,8 @@ def check_header(file: Sample) -> CheckedFile:
     reason = unreadable_reason(file.path)
     if reason:
         return CheckedFile(file.name, findings=(Finding(_unreadable_kind(file.path), reason),))
+    if not file.has_image:
+        return CheckedFile(file.name, file.size, os.stat(file.path).st_mtime_ns)
     if (header := header_of(file.path)) is not None:
         faults = [("not for DALI", header.fault)] if header.fault else []
         findings = tuple(Finding(*each) for each in (*faults, *header.remarks))
@@ -158,6 +160,8 @@ def check_decoding(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]
 
 def _decode(file: Sample, decoder: _Decoder, printed: int) -> CheckedFile:
     found = check_header(file)
+    if not file.has_image:
+        return found
     if header_of(file.path) is not None:
         fault = "" if found.level == "bad" else content_fault(file.path)
         return replace(found, findings=(Finding("not finite", fault),)) if fault else found

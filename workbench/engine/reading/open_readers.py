@@ -22,7 +22,7 @@ from workbench.engine.resources.root_guard import (
     require_inside,
     require_shown,
 )
-from workbench.graph.model import Source
+from workbench.graph.model import Node, Source
 from workbench.graph.model.ports import output_ports, outputs_of
 from workbench.sources import Dataset, Datasets
 
@@ -71,19 +71,19 @@ class OpenReaders:
         """
         dataset = plan.dataset(source)
         watcher = self._watcher(dataset) if dataset else None
-        encoded = encoded_output(source, plan.resolved.spec(source))
+        encoded = encoded_outputs(source, plan.resolved.spec(source))
         for attempt in (1, 2):
             cursor = self._cursor(plan, source, pipelines)
             read = cursor.batch(plan.batch)
             count = min(plan.count, len(read.files))  # a Python source may return fewer
             chosen = [plan.repeat] if plan.repeat is not None else range(count)
             files = [read.files[i] for i in chosen]
-            if encoded is None:
+            if not encoded:
                 if source.op == PYTHON_SOURCE.name:
                     break
                 require_shown(source.id, files, cursor.folder, cursor.container_of)
                 break
-            arrays = read.arrays[encoded]
+            arrays = read.arrays[encoded[0]]
             sizes = {
                 file: array.nbytes
                 for file, array in zip(read.files, arrays, strict=True)
@@ -103,12 +103,15 @@ class OpenReaders:
             self._cursors.popitem()[1].close()
         outputs = [[output[i] for i in chosen] for output in read.outputs]
         samples = tuple(map(Sample, files))
-        if encoded is not None:
-            port = output_ports(source, plan.resolved.spec(source))[encoded]
+        for index in encoded:
+            port = output_ports(source, plan.resolved.spec(source))[index]
             node, decoder = plan.decoder_of(port), plan.feeds_alone(port)
             args = {**node.args, **dict.fromkeys(node.inputs)} if node is not None else {}
-            samples = check_samples(files, map(np.asarray, outputs[encoded]), bad, decoder, args)
-            outputs[encoded] = replace_samples(outputs[encoded], samples, decoder)
+            found = check_samples(files, map(np.asarray, outputs[index]), bad, decoder, args)
+            outputs[index] = replace_samples(outputs[index], found, decoder)
+            if index == encoded[0] or node is not None:
+                pairs = zip(samples, found, strict=True)
+                samples = tuple(one if one.error else other for one, other in pairs)
         if read.first is not None:
             samples = tuple(
                 replace(sample, number=number) for number, sample in enumerate(samples, read.first)
@@ -158,7 +161,7 @@ class OpenReaders:
         self._cursors.clear()
 
 
-def encoded_output(source: Source, spec: OpSpec) -> int | None:
-    """Return the index of the source's output with encoded images, or None."""
-    kinds = [output.kind for output in outputs_of(source, spec)]
-    return kinds.index("encoded") if "encoded" in kinds else None
+def encoded_outputs(source: Node, spec: OpSpec) -> list[int]:
+    """Return the indices of the source's outputs with encoded images."""
+    outputs = enumerate(outputs_of(source, spec))
+    return [index for index, output in outputs if output.kind == "encoded"]

@@ -20,7 +20,7 @@ from workbench.engine.build.augmenter import Augmenter, Turns
 from workbench.engine.build.auto_augment import auto_augment_random_values, reporting_build_progress
 from workbench.engine.build.plan import Plan, kind_of, make_plan
 from workbench.engine.build.stage_pipeline import Stage
-from workbench.engine.reading.open_readers import OpenReaders, encoded_output
+from workbench.engine.reading.open_readers import OpenReaders, encoded_outputs
 from workbench.engine.reading.undecodable_samples import (
     Sample,
     check_decoding,
@@ -342,21 +342,21 @@ class Runner:
 
         Returns False if there are none, which means that the decoder's arguments are at fault.
         """
-        at = encoded_output(reader, self.catalog[reader.op])
-        if at is None:
-            return False
         batches = [job.batches[port] for port in self._ports(reader)]
-        known = job.samples[reader.id]
-        decoder = job.plan.feeds_alone(self._ports(reader)[at])
-        samples = tuple(
-            sample if sample.error else check_decoding(sample, encoded, decoder)
-            for sample, encoded in zip(known, batches[at].arrays(), strict=True)
-        )
-        tensors = [batches[at].data[i] for i in range(len(samples))]
-        batches[at] = Batch(tensor_list(replace_samples(tensors, samples, decoder)))
+        samples = known = job.samples[reader.id]
+        for at in encoded_outputs(reader, self.catalog[reader.op]):
+            decoder = job.plan.feeds_alone(self._ports(reader)[at])
+            samples = tuple(
+                sample if sample.error else check_decoding(sample, encoded, decoder)
+                for sample, encoded in zip(samples, batches[at].arrays(), strict=True)
+            )
+            tensors = [batches[at].data[i] for i in range(len(samples))]
+            batches[at] = Batch(tensor_list(replace_samples(tensors, samples, decoder)))
+        if samples == known:
+            return False
         self._cache_samples(job, reader, samples)
         self._keep(job, reader, dict(zip(self._ports(reader), batches, strict=True)))
-        return samples != known
+        return True
 
     def _augment(self, job: _Job, node: Node) -> None:
         data = job.batches[node.inputs["data"]]

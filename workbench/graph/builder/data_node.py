@@ -357,14 +357,16 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
 
     Raises GraphEditError unless there is one image or, without images, encoded images.
     """
-    names = list(TypedGraph(graph, catalog).images)
+    typed = TypedGraph(graph, catalog)
+    names = list(typed.images)
+    if not names:
+        encoded = {name for name, port in graph.outputs.items() if typed.kind(port) == "encoded"}
+        names = [name for name in graph.outputs if name in encoded - {"encoded"}]
     if len(names) > 1:
         raise GraphEditError(
             f"The graph outputs several images: {', '.join(names)}. Continue with one of "
             f"them, for example graph.{names[0]}, and combine them with workbench.outputs."
         )
-    if not names:
-        names = [name for name, port in graph.outputs.items() if port.output == "jpegs"]
     if not names:
         if "encoded" in graph.outputs:
             raise GraphEditError("The images are encoded. Call decode() first: graph.decode().")

@@ -121,7 +121,7 @@ def _reader_lines(catalog: Catalog) -> Iterator[str]:
     known: dict[str, dict[str, None]] = {"seed": {"int": None}}
     for name, spec in sorted(catalog.items()):
         if is_reader(name) and not spec.unusable:
-            own = ("path", "sampler", "weights")  # parameters of read
+            own = ("path", "features", "sampler", "weights")  # parameters of read
             for arg in (arg for arg in spec.args.values() if arg.name not in own):
                 known.setdefault(arg.name, {}).update(dict.fromkeys(_type_of(arg).split(" | ")))
     yield "class ReaderOptions(TypedDict, total=False):"

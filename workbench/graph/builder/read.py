@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -26,8 +26,11 @@ from workbench.sources import (
     load_source,
     open_datasets,
     require_dataset,
+    source_kinds,
 )
 from workbench.sources.kinds.file_list import require_files
+from workbench.sources.record_features import TYPES as FEATURE_TYPES
+from workbench.sources.record_features import parse_feature
 
 if TYPE_CHECKING:
     from workbench.graph.builder.data_node import DataNode
@@ -54,6 +57,7 @@ def read(
     label: str | None = None,
     sampler: Any = None,
     weights: Any = None,
+    features: Mapping[str, str] | Sequence[str] | None = None,
     **options: Unpack[ReaderOptions],
 ) -> Graph:
     """Create a graph that reads data, with the reader's outputs: encoded images and labels.
@@ -72,6 +76,10 @@ def read(
     weights:
         How often each class or sample is read: a dict by class name, or one number per class or
         per sample. The samples are then drawn with replacement.
+    features:
+        Features of TFRecord, or components of WebDataset, with their types, which become outputs:
+        ``{"image/encoded": "image", "score": "float32[3]"}`` or ``{"jpg": "image", "txt":
+        "bytes"}``. By default, one image and one label are found in the records.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 
@@ -92,6 +100,9 @@ def read(
     datasets = open_datasets(data)
     if not datasets:
         raise DataError("read received no data. Pass a folder: wb.read('photos').")
+    texts: dict[str, Any] = {}
+    if features is not None:
+        datasets, texts["features"] = by_feature(datasets, features)
     for each in datasets.values():
         require_dataset(each)
         require_files(each)
@@ -107,7 +118,33 @@ def read(
             "instead."
         )
     sampling = sampler_options(next(iter(datasets.values())), sampler, weights)
-    return unchecked_reader_graph(datasets, {**options, **sampling})
+    return unchecked_reader_graph(datasets, {**options, **sampling, **texts})
+
+
+def by_feature(
+    datasets: Datasets, features: Mapping[str, str] | Sequence[str]
+) -> tuple[Datasets, tuple[str, ...]]:
+    """Return the datasets with the first one read by feature name, and the texts of the features.
+
+    Raises DataError if the data have no features, and ArgumentError for an invalid feature.
+    """
+    name, dataset = next(iter(datasets.items()))
+    stem = dataset.kind.removesuffix("_features")
+    if (kind := f"{stem}_features") not in source_kinds():
+        raise DataError(
+            f"{dataset} is a {load_source(dataset.kind).about}, which has no features. Omit "
+            "features, or use TFRecord or WebDataset."
+        )
+    pairs = features.items() if isinstance(features, Mapping) else ()
+    texts = [f"{key}: {value}" for key, value in pairs] or [*features]
+    types = FEATURE_TYPES[load_source(kind).op]
+    try:
+        parsed = tuple(str(parse_feature(text, types)) for text in texts)
+    except ValueError as error:
+        raise ArgumentError(f"features: {error}.") from None
+    source = load_source(kind)
+    known = source.options_of({**source.begins, "features": parsed})
+    return {**datasets, name: replace(dataset, kind=kind, options=known)}, parsed
 
 
 def unchecked_reader_graph(datasets: Datasets, options: Mapping[str, Any]) -> Graph:
@@ -116,7 +153,7 @@ def unchecked_reader_graph(datasets: Datasets, options: Mapping[str, Any]) -> Gr
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)
     node = new_node(Graph(), catalog, kind.op, "reader")
-    args = {**kind.begins, **node.args}
+    args = {**node.args, **kind.start_args(dataset)}
     source = Source(
         node.id, node.op, args, seed=node.seed, kind=dataset.kind, dataset=name or PARAMETER
     )

@@ -14,6 +14,7 @@ from workbench.catalog.extra_operators.auto_augment import (
 from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.familiar_names import nearest_arguments
 from workbench.catalog.spec import ArgSpec, OpSpec, PortKind, kind_fits
+from workbench.graph.checks.check_readers import feature_faults
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.edits.generators import uniform_values
 from workbench.graph.execution.dataset_parameters import derived_arguments
@@ -104,6 +105,7 @@ def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
         if found:
             yield Fault(node.id, name, *found, "value")
     yield from weight_faults(node)
+    yield from feature_faults(node)
     if spec.name in OWN_CODE:
         yield from own_code_faults(node, graph)
     yield from _combination_faults(node, spec)

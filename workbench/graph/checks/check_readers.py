@@ -1,4 +1,4 @@
-"""Warnings about outputs that come from different readers."""
+"""Faults of declared features, and warnings about outputs that come from different readers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from workbench.graph.execution.dataset_parameters import is_sampled
-from workbench.graph.model import Port, Source
+from workbench.graph.model import Node, Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.sources.record_features import TYPES, parse_feature
 
 _PIXELS = ("image", "encoded")
 _ANNOTATIONS = ("label", "boxes", "points", "mask")
@@ -57,8 +59,24 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
         )
 
 
+def feature_faults(node: Node) -> Iterator[Fault]:
+    """Report texts in ``features`` that are not a name and a type."""
+    texts = node.args.get("features")
+    if node.op not in TYPES or not isinstance(texts, tuple):
+        return
+    if not texts:
+        remedy = "Write a name and a type, such as 'image/encoded: image'."
+        yield Fault(node.id, "features", "it is empty", remedy, "value")
+    for text in texts:
+        try:
+            parse_feature(text, TYPES[node.op])
+        except ValueError as error:
+            words, _, remedy = str(error).rpartition(". ")
+            yield Fault(node.id, "features", words, f"{remedy}.", "value")
+
+
 def _reads_images(typed: TypedGraph, source: Source) -> bool:
-    ports = [Port(source.id, output.name) for output in typed.spec(source).outputs]
+    ports = [Port(source.id, output.name) for output in outputs_of(source, typed.spec(source))]
     return any(typed.kind(port) in _PIXELS for port in ports)
 
 

@@ -12,6 +12,7 @@ from workbench.graph.edits.edit import free_seed
 from workbench.graph.execution.active import unused_nodes
 from workbench.graph.model import Graph, Node, Port, Source, is_name, used_ports
 from workbench.graph.model.faults import Fault
+from workbench.graph.model.ports import outputs_of
 from workbench.names import free_name
 from workbench.sources import (
     SAMPLER,
@@ -22,6 +23,7 @@ from workbench.sources import (
     load_source,
     source_kinds,
 )
+from workbench.sources.record_features import TYPES as FEATURE_READERS
 
 _DECODER, _VIDEO_DECODER = "decoders.image", "decoders.video"
 _TAKEN = frozenset(
@@ -205,16 +207,20 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
             )
 
 
-def missing_ports(graph: Graph, source: Source, kind: str) -> list[str]:
+def missing_ports(
+    graph: Graph, source: Source, kind: str, data: Dataset | None = None
+) -> list[str]:
     """Return the names of a source's used ports that sources of kind ``kind`` do not have."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
     given, other = load_source(source.kind), load_source(kind)
     if given.op == other.op and given.polygons == other.polygons:
         return []
-    graph = swap_source(graph, source, kind)
+    graph = swap_source(graph, source, kind, data)
     names = dict.fromkeys(port.output for port in used_ports(graph) if port.node == source.id)
-    return [name for name in names if name not in other.outputs]
+    made = graph.node(source.id)
+    ports = {port.name for port in outputs_of(made, load_catalog()[made.op])}
+    return [name for name in names if name not in {*other.outputs, *ports}]
 
 
 def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
@@ -225,7 +231,9 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
     richer = load_source(dataset.kind).with_targets
     if dataset.kind == "video" and _feeds(graph, source, _VIDEO_DECODER):
         return "encoded_videos"
-    if source.kind in (dataset.kind, *richer) or not missing_ports(graph, source, dataset.kind):
+    if source.kind in (dataset.kind, *richer) or not missing_ports(
+        graph, source, dataset.kind, dataset
+    ):
         return dataset.kind
     for kind in richer:
         if not missing_ports(graph, source, kind):
@@ -263,7 +271,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
         kind = kind_for(graph, node, data[name])
         if data[name].kind in load_source(node.kind).takes:
             continue
-        if missing := missing_ports(graph, node, kind):
+        if missing := missing_ports(graph, node, kind, data[name]):
             given = load_source(kind)
             raise DataError(
                 f"{node.id}: the graph uses {' and '.join(missing)} of its source, but "
@@ -299,10 +307,10 @@ def _read_as(graph: Graph, name: str, data: Dataset) -> Dataset:
     kind = sources[-1].kind if sources else ""
     if kind in load_source(data.kind).with_targets:
         data = replace(data, kind=kind)
-    if not sources or not (demanding := load_source(data.kind).demanding):
+    if not sources or not load_source(data.kind).demanding:
         return data
-    required = {option for source in sources for option in demanding if source.args.get(option)}
-    return replace(data, options=tuple(sorted(required)))
+    options = [load_source(data.kind).options_of(source.args) for source in sources]
+    return replace(data, options=tuple(dict.fromkeys(each for own in options for each in own)))
 
 
 def _with_decoders(graph: Graph) -> Graph:
@@ -346,17 +354,21 @@ def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = 
     if kind == source.kind:
         return graph
     same = old.op == new.op  # with options of one reader, which are unchanged
-    removed = set() if same else old.begins.keys() - new.begins.keys() - _needed(graph, source, new)
-    begins = {} if same else new.begins
+    begins = {} if same else new.start_args(data)
+    removed = set() if same else old.begins.keys() - begins.keys() - _needed(graph, source, new)
     known = {*(source.args if new.options is None else new.options)} - {*SAMPLER_OPTIONS}
     known |= {*SAMPLER_OPTIONS} if new.sampled is not None else set()
     args = {n: value for n, value in source.args.items() if n in known and n not in removed}
+    args.pop("features", None)
     made = replace(source, kind=kind, op=new.op, args={**begins, **args}, seed=None)
     if new.seeded:
         made = replace(made, seed=free_seed(graph) if source.seed is None else source.seed)
     nodes = [made if node == source else node for node in graph.nodes]
-    given, port = Port(source.id, _images(old)), Port(source.id, _images(new))
+    (image, label), (new_image, new_label) = _roles(source, old), _roles(made, new)
+    given, port = Port(source.id, image), Port(source.id, new_image)
     moved: dict[Port, Port] = {}
+    if label and new_label and label != new_label:
+        moved[Port(source.id, label)] = Port(source.id, new_label)
     own, wanted = old.decoder or _DECODER, new.decoder or _DECODER
     if old.pixels and not new.pixels:
         name = free_name("decode", {node.id for node in graph.walk()})
@@ -399,6 +411,13 @@ def _with_axis_order(node: Node, *, frames: bool) -> Node:
     return node.with_args({"output_layout": orders[given]})
 
 
-def _images(kind: SourceKind) -> str:
-    """Return the name of the source output with images, as pixels or encoded."""
-    return kind.pixels or kind.outputs[0]
+def _roles(source: Source, kind: SourceKind) -> tuple[str, str]:
+    """Return the names of a source's outputs with images and labels; empty if there is none."""
+    if source.op not in FEATURE_READERS:
+        return kind.pixels or kind.outputs[0], "labels" if "labels" in kind.outputs else ""
+    outputs = outputs_of(source, load_catalog()[source.op])
+    image, label = (
+        next((port.name for port in outputs if port.kind == role), "")
+        for role in ("encoded", "label")
+    )
+    return image, label

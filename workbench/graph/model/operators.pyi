@@ -1226,6 +1226,32 @@ class ReadersOperators(Generic[R]):
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads the data from an MXNet RecordIO."""
+    def mxnet_labels(
+        self,
+        *inputs: DataNode | Graph,
+        label_width: int = ...,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        random_shuffle: bool | None = ...,
+        read_ahead: bool | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+        p: float | DataNode = ...,
+    ) -> tuple[DataNode, ...]:
+        """Read RecordIO with float labels; images are read as by readers.mxnet."""
     def numpy(
         self,
         *inputs: DataNode | Graph,
@@ -1332,6 +1358,33 @@ class ReadersOperators(Generic[R]):
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Read TFRecord with boxes; images are read as by readers.tfrecord."""
+    def tfrecord_features(
+        self,
+        *inputs: DataNode | Graph,
+        features: str | Sequence[str] = ...,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        use_o_direct: bool | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        random_shuffle: bool | None = ...,
+        read_ahead: bool | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+        p: float | DataNode = ...,
+    ) -> tuple[DataNode, ...]:
+        """Read TFRecord features by name; images are read as by readers.tfrecord."""
     def webdataset(
         self,
         *inputs: DataNode | Graph,
@@ -1393,6 +1446,34 @@ class ReadersOperators(Generic[R]):
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Read WebDataset with boxes; images are read as by readers.webdataset."""
+    def webdataset_features(
+        self,
+        *inputs: DataNode | Graph,
+        features: str | Sequence[str] = ...,
+        initial_fill: int | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        prefetch_queue_depth: int | None = ...,
+        tensor_init_bytes: int | None = ...,
+        case_sensitive_extensions: bool | None = ...,
+        missing_component_behavior: Literal['', 'empty', 'skip', 'error'] | None = ...,
+        bytes_per_sample_hint: int | Sequence[int] | None = ...,
+        dont_use_mmap: bool | None = ...,
+        lazy_init: bool | None = ...,
+        preserve: bool | None = ...,
+        random_shuffle: bool | None = ...,
+        read_ahead: bool | None = ...,
+        shuffle_after_epoch: bool | None = ...,
+        shuffle_after_epoch_seed: int | None = ...,
+        skip_cached_images: bool | None = ...,
+        stick_to_shard: bool | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+        p: float | DataNode = ...,
+    ) -> tuple[DataNode, ...]:
+        """Read WebDataset components by name; images are read as by readers.webdataset."""
     def webdataset_masks(
         self,
         *inputs: DataNode | Graph,
@@ -3165,7 +3246,6 @@ class ReaderOptions(TypedDict, total=False):
     enable_frame_num: Literal['none', 'scalar', 'sequence'] | None
     enable_timestamps: bool | None
     ext: str | Sequence[str]
-    features: Any
     file_filter: str | None
     file_filters: str | Sequence[str] | None
     file_list: str | None
@@ -3187,6 +3267,7 @@ class ReaderOptions(TypedDict, total=False):
     initial_fill: int | None
     label_available: bool | None
     label_type: int | None
+    label_width: int
     labels: int | Sequence[int] | None
     last_sequence_policy: Literal['partial', 'pad'] | None
     layout: str | None

@@ -16,10 +16,13 @@ from workbench.catalog.spec import (
     Value,
 )
 from workbench.graph.model import Node, Port
+from workbench.sources.record_features import TYPES, Feature, features_in, output_names
 
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
     """Return the outputs of a node. A block has the outputs of its first body."""
+    if node.op in TYPES and (features := features_in(node.args.get("features"), TYPES[node.op])):
+        return tuple(map(_feature_output, output_names(features), features))
     if spec.counted_outputs:
         count = node.args.get(spec.counted_outputs, 1)
         if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:
@@ -61,6 +64,21 @@ def _named_output(node: Node, index: int, name: str) -> PortSpec:
         return PortSpec(name, kind, gives=OutputRule("UINT8", "", (None,)))
     known = None if layout is None else str(layout)
     return PortSpec(name, kind, gives=OutputRule(str(dtype) if dtype else None, known, None))
+
+
+def _feature_output(name: str, feature: Feature) -> PortSpec:
+    kind: PortKind = "label" if feature.is_label else "number"
+    match feature.type:
+        case "image":
+            return PortSpec(name, "encoded", gives=OutputRule("UINT8", "", (None,)))
+        case "bytes":
+            return PortSpec(name, kind, gives=OutputRule("UINT8", "", (None,)))
+        case "npy":
+            return PortSpec(name, gives=NOTHING_KNOWN)
+        case "digits":
+            return PortSpec(name, kind, gives=OutputRule("INT32", "", (1,)))
+    dtype = "FLOAT" if feature.type == "float32" else feature.type.upper()
+    return PortSpec(name, kind, gives=OutputRule(dtype, "", feature.shape))
 
 
 def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:

@@ -1,12 +1,13 @@
 """Convert the readers of pipelines that were not exported here to sources of the graph.
 
-Supported are TFRecord with an image and a label, arrays without labels, and videos read by GPU-only
-operators. The data is specified when the graph is run, as for a folder of images.
+Supported are the features of TFRecord and WebDataset, RecordIO, arrays without labels, and videos
+read by GPU-only operators. The data is specified when the graph is run, as for a folder of images.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from workbench.catalog.extra_operators.readers import ARRAY_REQUEST
@@ -15,8 +16,10 @@ from workbench.catalog.spec import Device, Value
 from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_reader
 from workbench.emit.pipeline_import.trace.source_lines import Lines
 from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, TracedPipeline
+from workbench.errors import DataError
 from workbench.names import free_name
-from workbench.sources import PARAMETER
+from workbench.sources import PARAMETER, Dataset, load_source
+from workbench.sources.record_features import TYPES, features_in, output_names
 
 SELECTING = (
     *("file_root", "files", "file_list", "file_filter", "filenames", "path", "paths"),
@@ -33,7 +36,7 @@ def shortened(value: Value) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
-_RECORDS = frozenset({"readers___TFRecord", "readers__TFRecord"})
+_RECORDS = ("readers___TFRecord", "readers__TFRecord", "readers__Webdataset")
 _VIDEO_RESIZE = "readers__VideoResize"
 _VIDEOS = frozenset({"readers__Video", _VIDEO_RESIZE})
 _VIDEO = "experimental__readers__Video"
@@ -52,6 +55,8 @@ _RESIZING = frozenset(
 
 
 _DECODING = ("decoders__Image", "decoders__Video", "PeekImageShape", "_conditional")
+_BY_NAME = ("find_record_files", "find_archives", "find_float_labels")
+"""Functions of exported programs that find records whose features the reader names."""
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
@@ -60,12 +65,17 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
     read |= {edge.edge for edge in pipeline.outputs}
     ops: list[TracedOp] = []
     for op in pipeline.ops:
-        own = op.refused or lines.data_function(op) is not None
+        function, parameter = lines.data_function(op) or ("", "")
+        own = op.refused or bool(function)
+        if by_name := function in _BY_NAME:
+            op, own = replace(op, dataset=parameter), False
         if op.schema == "ExternalSource" and "source" in op.args:
             op, own = _python_source(op, pipeline, lines), True
         elif op.schema == "ExternalSource" and not own and op.display not in kinds_by_reader():
             op, own = _external_source(op, pipeline.ops), True
-        made = [_generated_reader(op, read)] if own else (_known_reader(op, read) or [op])
+        made = [_generated_reader(op, read)] if own else (_known_reader(op, pipeline) or [op])
+        if by_name:
+            made[0] = replace(made[0], changed="")
         if op.changed and made[0].changed != op.changed:
             made[0] = replace(made[0], changed=f"{op.changed}; {made[0].changed}")
         ops.extend(made)
@@ -82,7 +92,7 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
     if any(op.schema == "ExternalSource" and not op.refused for op in ops):
         parameters[""] = PARAMETER
     for op in ops:
-        if not op.kind:
+        if not op.kind or op.dataset:
             yield op
             continue
         own = op.name if op.kind == ARRAY_REQUEST.name else ""
@@ -139,54 +149,85 @@ def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
     return op
 
 
-def _known_reader(op: TracedOp, used: Collection[str]) -> list[TracedOp] | None:
+def _known_reader(op: TracedOp, pipeline: TracedPipeline) -> list[TracedOp] | None:
     if op.schema in _RECORDS:
-        return _tfrecord_calls(op, used)
+        return _features_by_name(op, pipeline.ops)
+    if op.schema == "readers__MXNet":
+        return [_record_io(op)]
     if op.schema == "experimental__inputs__Video":
         return [replace(op, kind="video_request", ports=("output",))]
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
         why = f"{_replaced_arguments(op)}; an array without a channel axis gets one"
         return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
     if op.schema in _VIDEOS or op.schema == _VIDEO:
-        return _video_calls(op, used)
+        used = {edge.edge for each in pipeline.ops for edge in each.inputs}
+        return _video_calls(op, used | {edge.edge for edge in pipeline.outputs})
     return None
 
 
-def _replaced_arguments(op: TracedOp) -> str:
+def _replaced_arguments(op: TracedOp, kept: Collection[str] = ()) -> str:
     """Return a message that lists the reader arguments that the graph's source replaces."""
-    named = (f"{name}={shortened(op.args[name])}" for name in SELECTING if name in op.args)
+    lost = (name for name in SELECTING if name in op.args and name not in kept)
+    named = (f"{name}={shortened(op.args[name])}" for name in lost)
     return f"{', '.join(named) or 'its data'} is not imported: pass the data when you run the graph"
 
 
-def _tfrecord_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp] | None:
-    names = op.args.get("feature_names")
+def _features_by_name(op: TracedOp, ops: Collection[TracedOp]) -> list[TracedOp] | None:
+    """Return a source of the same features or components: their names, types and order."""
+    components = op.schema == "readers__Webdataset"
+    names = op.args.get("ext" if components else "feature_names")
+    names = (names,) if isinstance(names, str) else names
     if not isinstance(names, tuple) or len(names) != len(op.outputs):
         return None
-    used = [
-        (str(n), edge) for n, edge in zip(names, op.outputs, strict=True) if edge[0] in used_edges
-    ]
-    ports = [_feature_port(name) for name, _ in used]
-    if len(set(ports)) != len(ports) or "jpegs" not in ports:
-        return None
-    text = " and ".join(repr(name) for name, _ in used)
-    outputs = [edge for _, edge in used]
-    made: list[TracedOp] = []
-    if "labels" in ports:  # a graph's reader outputs INT32, a record contains INT64
-        at = ports.index("labels")
-        (edge, device) = outputs[at]
-        outputs[at] = (f"{edge}_int32", device)
-        cast = _call_after_reader(op, outputs[at], edge, "Cast", {"dtype": _dtype_number("INT64")})
-        made.append(replace(cast, name=f"{op.name}_labels"))
-    reader = replace(
-        op,
-        schema="readers__TFRecord",
-        outputs=tuple(outputs),
-        kind="tfrecord",
-        ports=tuple(ports),
-        changed=f"it reads the features {text} by name; a graph finds the image and the label of "
-        f"a record itself, and may find others. {_replaced_arguments(op)}",
+    kinds = op.args.get("features", ()) if not components else _component_types(op, len(names))
+    decoded = {
+        edge.edge for each in ops if each.schema.startswith(_DECODING) for edge in each.inputs
+    }
+    texts = tuple(
+        f"{name}: {'image' if kind == 'bytes' and edge in decoded else kind}"
+        for name, kind, (edge, _) in zip(names, kinds, op.outputs, strict=True)  # type: ignore[arg-type]
     )
-    return [reader, *made]
+    kind = "webdataset_features" if components else "tfrecord_features"
+    features = features_in(texts, TYPES[load_source(kind).op])
+    if len(features) != len(texts):
+        return None
+    args = {name: value for name, value in op.args.items() if name not in ("ext", "dtypes")}
+    return [
+        replace(
+            op,
+            schema=load_source(kind).op,
+            args={**args, "features": tuple(map(str, features))},
+            kind=kind,
+            ports=tuple(output_names(features)),
+            changed=_replaced_arguments(op, ("ext",)),
+        )
+    ]
+
+
+def _component_types(op: TracedOp, count: int) -> tuple[str, ...]:
+    """Return the type of each component: bytes, or the numbers that ``dtypes`` declares."""
+    given = op.args.get("dtypes", ())
+    numbers = given if isinstance(given, tuple) else (given,) * count
+    named = [enum_names("DALIDataType").get(each, "") for each in numbers] or ["UINT8"] * count  # type: ignore[arg-type]
+    words = ["float32" if name == "FLOAT" else name.lower() for name in named]
+    return tuple("bytes" if word == "uint8" else f"{word}[?]" for word in words)
+
+
+def _record_io(op: TracedOp) -> TracedOp:
+    """Return a source of images and float labels. The first record has the number of labels."""
+    kind, path, width = "record_io_labels", op.args.get("path"), 1
+    if isinstance(path, tuple) and len(path) == 1:
+        with suppress(DataError, OSError):
+            start = load_source(kind).start_args(Dataset("record_io", str(path[0])))
+            width = start["label_width"]
+    return replace(
+        op,
+        schema=load_source(kind).op,
+        args={**op.args, "label_width": width},
+        kind=kind,
+        ports=("jpegs", "values"),
+        changed=f"its records have label_width={width} labels; {_replaced_arguments(op)}",
+    )
 
 
 def _call_after_reader(
@@ -208,10 +249,6 @@ def _call_after_reader(
 
 def _dtype_number(dtype: str) -> int:
     return next(value for value, name in enum_names("DALIDataType").items() if name == dtype)
-
-
-def _feature_port(name: str) -> str:
-    return "labels" if "label" in name.rpartition("/")[2] else "jpegs"
 
 
 def _video_calls(op: TracedOp, used_edges: Collection[str]) -> list[TracedOp]:

@@ -180,6 +180,8 @@ def _device(value: Value) -> Device:
 
 
 def _value(arg: Any) -> Value:
+    if arg.type == b"TFRecord" and not arg.is_list:
+        return _feature_type({item.name: item for item in arg.items})
     if arg.is_list:
         return tuple(_value(item) for item in arg.items)
     for values in (arg.ints, arg.bools):
@@ -188,6 +190,13 @@ def _value(arg: Any) -> Value:
     if arg.floats:
         return shortest_float32(arg.floats[0])
     return _text(arg.strings[0]) if arg.strings else ()
+
+
+def _feature_type(fields: Mapping[bytes, Any]) -> str:
+    """Return the type of a TFRecord feature, as in ``sources.record_features``: ``int64[?]``."""
+    kind = {0: "int64", 1: "bytes", 2: "float32"}[fields[b"type"].ints[0]]
+    sizes = ", ".join(map(str, fields[b"shape"].ints)) if fields[b"has_shape"].bools[0] else "?"
+    return kind if kind == "bytes" else f"{kind}[{sizes}]"
 
 
 def shortest_float32(value: float) -> float:

@@ -13,12 +13,12 @@ import mmap
 import os
 import struct
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, folder_of
@@ -76,6 +76,11 @@ def find_record_file(data: str) -> dict[str, Any]:
         (name,) = (name for name in names if name.lower().endswith(".rec"))
         data = os.path.join(data, name)
     return {"path": [data], "index_path": [index_of(data, scan_record_file)]}
+
+
+def find_float_labels(data: str) -> dict[str, Any]:
+    """Return the arguments of the RecordIO reader, whose labels are not converted to integers."""
+    return find_record_file(data)
 
 
 def read_record_file(**options: Any) -> Any:
@@ -166,11 +171,12 @@ class RecordIO(SourceKind):
     op = "readers.mxnet"
     located_by = frozenset({"path", "index_path"})
     find = staticmethod(find_record_file)
-    reader = staticmethod(read_record_file)
-    helpers = (scan_record_file, index_place, index_of)
+    reader: Callable[..., Any] | None = staticmethod(read_record_file)
+    helpers: tuple[Any, ...] = (scan_record_file, index_place, index_of)
     imports = ("hashlib", "mmap", "os", "struct", "tempfile")
     precedence = 3
     sample = "recordio"
+    with_targets = ("record_io_labels",)
     looks_ahead = True
     in_files = False
 
@@ -244,4 +250,53 @@ class RecordIO(SourceKind):
         return f"There is no record in {dataset}. Use a file with records."
 
 
-SOURCES = {"record_io": RecordIO()}
+class RecordIOLabels(RecordIO):
+    """Source kind for images in a RecordIO file with several labels, or labels with fractions."""
+
+    about = "RecordIO with float labels"
+    op = "readers.mxnet_labels"
+    find = staticmethod(find_float_labels)
+    reader = None
+    helpers = (*RecordIO.helpers, find_record_file)
+    outputs = ("jpegs", "values")
+    demanding = frozenset({"label_width"})
+    begins: ClassVar[Mapping[str, int]] = {"label_width": 1}
+    takes = frozenset({"record_io"})
+    unread: ClassVar[Mapping[str, Any]] = {"path": ["-"], "index_path": ["-"]}
+
+    def accepts(self, path: Path) -> bool:
+        return False  # by default, a record has one integer
+
+    def start_args(self, dataset: Dataset | None) -> Mapping[str, Any]:
+        """Return the number of labels of the first record."""
+        counts = map(_label_count, super().list_samples(dataset)) if dataset else iter(())
+        return {"label_width": next(counts, 1)}
+
+    def options_of(self, args: Mapping[str, Any]) -> tuple[str, ...]:
+        return (str(args.get("label_width", 1)),)
+
+    def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
+        """Yield the samples. Records with another number of labels are faulty."""
+        wanted = dataset.options[0] if dataset.options else None
+        for sample in super().list_samples(dataset):
+            count = _label_count(sample)
+            wanted = wanted or str(count)
+            if count and str(count) != wanted:
+                sample = sample._replace(fault=f"it has {count} labels, not {wanted}")
+            elif sample.fault.startswith("its label is"):
+                sample = sample._replace(fault="")
+            yield sample._replace(label=0)
+
+
+def _label_count(sample: Sample) -> int:
+    """Return the number of labels of a record, or 0 if the record is damaged."""
+    at = int(sample.name.rpartition(" at index ")[2])
+    with open(sample.path, "rb") as file:
+        file.seek(at)
+        head = file.read(8 + _HEADER.size)
+    if len(head) < 8 + _HEADER.size or struct.unpack_from("<I", head)[0] != _MAGIC:
+        return 0
+    return _HEADER.unpack_from(head, 8)[0] or 1
+
+
+SOURCES = {"record_io": RecordIO(), "record_io_labels": RecordIOLabels()}

@@ -14,6 +14,7 @@ import os
 import re
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
@@ -34,6 +35,7 @@ from workbench.sources.kinds.records._record_index import (
     read_index,
     write_partial,
 )
+from workbench.sources.record_features import guess_note
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -231,7 +233,7 @@ def _entries(path: str) -> Iterator[Entry]:
     return read_index(index) if os.path.isfile(index) else scan_records(path)
 
 
-def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
+def records_of(path: str) -> Iterator[tuple[int, bytes | None]]:
     """Yield offset and content of each record, or None as the content of a damaged record.
 
     Raises DataError if the file or its index cannot be read.
@@ -251,7 +253,7 @@ def _records(path: str) -> Iterator[tuple[int, bytes | None]]:
 def _image_and_label(paths: list[str]) -> tuple[str, str]:
     """Return the names of the image and label features. Raises DataError if there is no image."""
     for path in paths:
-        for _, record in islice(_records(path), 64):
+        for _, record in islice(records_of(path), 64):
             try:
                 image, label = choose_features(record or b"\xff")
             except (IndexError, KeyError, ValueError):
@@ -260,7 +262,7 @@ def _image_and_label(paths: list[str]) -> tuple[str, str]:
                 _require_label(path, label, read_features(record or b""))
                 return image, label
     path = paths[0]
-    for _, record in _records(path):
+    for _, record in records_of(path):
         if record is None:
             raise DataError(
                 describe_compression(path)
@@ -336,7 +338,7 @@ class TFRecord(IndexedFiles):
     op = "readers.tfrecord"
     located_by = frozenset({"path", "index_path", "features", "feature_names"})
     find = staticmethod(find_records)
-    reader = staticmethod(read_records)
+    reader: Callable[..., Any] | None = staticmethod(read_records)
     helpers: tuple[Any, ...] = (
         *PATTERN_HELPERS,
         *(list_records, scan_records, next_record, index_place, index_of, fields_of),
@@ -348,60 +350,83 @@ class TFRecord(IndexedFiles):
     find_files = staticmethod(list_records)
     is_record = staticmethod(lambda name: ".tfrecord" in name and not name.endswith(".idx"))
     sample = "tfrecord"
-    with_targets: tuple[str, ...] = ("tfrecord_boxes",)
+    with_targets: tuple[str, ...] = ("tfrecord_boxes", "tfrecord_features")
     ends_process = _NO_BYTES
 
     def scan(self, path: str, progress: Callable[[Iterable[Any]], Iterator[Any]]) -> Iterator[Any]:
         return progress(scan_records(path))
 
     def require(self, dataset: Dataset) -> None:
-        paths = self.files(dataset)
-        for path in paths:
+        self.require_indices(dataset)
+        _image_and_label(self.files(dataset))
+
+    def require_indices(self, dataset: Dataset) -> None:
+        """Raise DataError if the index next to a file belongs to another file."""
+        for path in self.files(dataset):
             _require_index(path)
-        _image_and_label(paths)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         """Yield the samples in index order.
 
         Records without the features of the first record are faulty.
         """
-        paths, root = self.files(dataset), folder_of(dataset)
-        for path in paths:
-            _require_index(path)
-        image, label = _image_and_label(paths)
-        for path in paths:
+        self.require_indices(dataset)
+        image, label = _image_and_label(self.files(dataset))
+        wanted = {image: "bytes", **({label: "int64"} if label else {})}
+        for sample, record in self.examples(dataset):
+            if sample.fault:
+                yield sample
+                continue
+            features = read_features(record)
+            kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
+            fault = next(
+                (
+                    f"its feature {each} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
+                    for each, kind in wanted.items()
+                    if kinds[each] != kind
+                ),
+                "",
+            )
+            _, start, end = features[image] if not fault else ("", 0, 0)
+            value = 0
+            if label and not fault:
+                _, at, stop = features[label]
+                packed = list(varints_of(record, at, stop))
+                value = packed[0] if packed else at
+                if len(packed) > 1:
+                    fault = f"its feature {label} has {len(packed)} values, but DALI reads one"
+            offset, size = sample.offset + start, end - start
+            yield sample._replace(label=value, offset=offset, nbytes=size, fault=fault)
+
+    def examples(self, dataset: Dataset) -> Iterator[tuple[Sample, bytes]]:
+        """Yield a sample for each record in index order, and the record; damaged ones are faulty.
+
+        Raises DataError if an index belongs to another file.
+        """
+        self.require_indices(dataset)
+        root = folder_of(dataset)
+        for path in self.files(dataset):
             holder = os.path.relpath(path, root)
-            for offset, record in _records(path):
-                name = f"{holder} at index {offset - 12}"
+            for offset, record in records_of(path):
+                fault = ""
                 if record is None:
                     fault = describe_compression(path) if offset == 12 else ""
                     fault = fault or "the file is damaged or truncated here"
-                    yield Sample(path, name, 0, offset, 0, fault)
-                    continue
-                try:
-                    features = read_features(record)
-                except (IndexError, KeyError, ValueError):
-                    yield Sample(path, name, 0, offset, 0, "it is not a tf.train.Example")
-                    continue
-                wanted = {image: "bytes", **({label: "int64"} if label else {})}
-                kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
-                fault = next(
-                    (
-                        f"its feature {each} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
-                        for each, kind in wanted.items()
-                        if kinds[each] != kind
-                    ),
-                    "",
-                )
-                _, start, end = features[image] if not fault else ("", 0, 0)
-                value = 0
-                if label and not fault:
-                    _, at, stop = features[label]
-                    packed = list(varints_of(record, at, stop))
-                    value = packed[0] if packed else at
-                    if len(packed) > 1:
-                        fault = f"its feature {label} has {len(packed)} values, but DALI reads one"
-                yield Sample(path, name, value, offset + start, end - start, fault)
+                else:
+                    try:
+                        read_features(record)
+                    except (IndexError, KeyError, ValueError):
+                        fault = "it is not a tf.train.Example"
+                name = f"{holder} at index {offset - 12}"
+                yield Sample(path, name, 0, offset, 0, fault), record or b""
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        """Name the features that were found by their content, if a record has others."""
+        with suppress(DataError, IndexError, KeyError, ValueError):
+            chosen = list(filter(None, _image_and_label(self.files(dataset))))
+            record = next(r for _, r in records_of(self.files(dataset)[0]) if r)
+            if others := [name for name in read_features(record) if name not in chosen]:
+                yield guess_note("features", chosen, others, f"tfrecord_features:{dataset}")
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         place.mkdir()

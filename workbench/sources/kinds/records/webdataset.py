@@ -12,11 +12,11 @@ from __future__ import annotations
 import contextlib
 import os
 import tarfile
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, folder_of
@@ -26,6 +26,7 @@ from workbench.sources.kinds.records._record_index import IndexedFiles
 from workbench.sources.kinds.records._tar_samples import (
     NamedFiles,
     TarDamage,
+    TarFile,
     first_parts,
     first_samples,
     groups_in,
@@ -34,6 +35,7 @@ from workbench.sources.kinds.records._tar_samples import (
     require_index,
     write_index,
 )
+from workbench.sources.record_features import guess_note
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -104,7 +106,7 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
     if not components:
         raise DataError(f"The archive {path} is empty. Use one with samples.")
     labelled = any(LABEL in found for found in components.values())
-    samples = list(islice(_samples(path, path, labelled), len(components)))
+    samples = list(islice(samples_in(path, path, pick_image(labelled)), len(components)))
     if all(sample.fault for sample in samples):
         first = next(iter(components))
         raise DataError(
@@ -115,12 +117,56 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
         )
 
 
-def _samples(
-    path: str, holder: str, labelled: bool, indexed: NamedFiles | None = None
+class Picked(NamedTuple):
+    """Image and label of a sample, and why the sample cannot be used."""
+
+    image: TarFile | None
+    label: int = 0
+    fault: str = ""
+    first: TarFile | None = None
+    """File by which DALI names the sample, if it is not the image."""
+    is_skipped: bool = False
+
+
+Pick = Callable[[BinaryIO, Mapping[str, TarFile]], Picked]
+"""Function of an open archive and the files of a sample by component."""
+_ENDINGS = frozenset(each[1:] for each in IMAGES)
+
+
+def pick_image(labelled: bool) -> Pick:
+    """Return a function that picks the image and, if ``labelled``, requires a label."""
+
+    def pick(opened: BinaryIO, parts: Mapping[str, TarFile]) -> Picked:
+        image = next((parts[each] for each in parts if each in _ENDINGS), None)
+        if image is None:
+            return Picked(None, 0, f"it has no image (found: {', '.join(sorted(parts))})")
+        if labelled and LABEL not in parts:
+            return Picked(image, 0, f"it has no {LABEL}, unlike others")
+        return Picked(image, *(read_label(opened, LABEL, parts[LABEL]) if labelled else ()))
+
+    return pick
+
+
+def read_label(opened: BinaryIO, component: str, file: TarFile) -> tuple[int, str]:
+    """Return the integer in a component, and a fault if there is none."""
+    opened.seek(file.offset_data)
+    text = opened.read(min(file.size, 40))
+    if text.isdigit() and len(text) < 10:
+        return int(text), ""
+    return 0, f"its {component} is {text.decode(errors='replace')!r}, not an integer"
+
+
+def samples_in(
+    path: str,
+    holder: str,
+    pick: Pick,
+    indexed: NamedFiles | None = None,
+    images: Collection[str] = _ENDINGS,
 ) -> Iterator[Sample]:
     """Yield the samples of an archive or, with ``indexed``, only the samples that the index lists.
 
-    Each damaged part of the archive is one faulty sample, which no index lists.
+    DALI reads only the first file of a sample with a component in ``images``. Each damaged part of
+    the archive is one faulty sample, which no index lists.
     """
     with open(path, "rb") as opened:
         groups = groups_in(path)
@@ -153,24 +199,23 @@ def _samples(
             parts = first_parts(group)
             if indexed is not None and not indexed.contains_any([file for _, file in group[1]]):
                 continue
-            image = next((parts[each] for each in parts if f".{each}" in IMAGES), None)
-            fault, label = "", 0
-            if image is None:
-                fault = f"it has no image (found: {', '.join(sorted(parts))})"
-            elif labelled and LABEL not in parts:
-                fault = f"it has no {LABEL}, unlike others"
-            elif labelled:
-                opened.seek(parts[LABEL].offset_data)
-                text = opened.read(min(parts[LABEL].size, 40))
-                if text.isdigit() and len(text) < 10:
-                    label = int(text)
-                else:
-                    fault = f"its {LABEL} is {text.decode(errors='replace')!r}, not an integer"
-            shown = image or next(iter(parts.values()))
-            name = f"{holder}:{shown.offset_data}:{shown.name}"
-            yield Sample(path, name, label, shown.offset_data, shown.size, fault)
+            found = pick(opened, parts)
+            if found.is_skipped:
+                continue
+            image, shown = found.image, found.image or next(iter(parts.values()))
+            first = found.first or shown
+            name = f"{holder}:{first.offset_data}:{first.name}"
+            yield Sample(
+                path,
+                name,
+                found.label,
+                shown.offset_data,
+                shown.size,
+                found.fault,
+                has_image=found.image is not None or found.first is None,
+            )
             for component, other in group[1]:
-                if indexed is None and f".{component}" in IMAGES and other is not image:
+                if indexed is None and component in images and other is not image:
                     name = f"{holder}:{other.offset_data}:{other.name}"
                     fault = f"another image of the sample {group[0]}; DALI reads only the first"
                     at, size = other.offset_data, other.size
@@ -184,7 +229,7 @@ class WebDataset(IndexedFiles):
     op = "readers.webdataset"
     located_by = frozenset({"paths", "ext", "index_paths", "missing_component_behavior"})
     find = staticmethod(find_shards)
-    reader = staticmethod(read_shards)
+    reader: Callable[..., Any] | None = staticmethod(read_shards)
     helpers: tuple[Any, ...] = (*PATTERN_HELPERS, list_shards, first_components)
     imports: tuple[str, ...] = ("contextlib", "glob", "os", "tarfile")
     suffixes: tuple[str, ...] = (".tar",)
@@ -193,7 +238,9 @@ class WebDataset(IndexedFiles):
     find_files = staticmethod(list_shards)
     is_record = staticmethod(ends_with(".tar"))
     sample = "webdataset"
-    with_targets: tuple[str, ...] = ("webdataset_masks", "webdataset_boxes")
+    with_targets: tuple[str, ...] = (
+        *("webdataset_masks", "webdataset_boxes", "webdataset_features"),
+    )
 
     def require(self, dataset: Dataset) -> None:
         stamps = tuple((path, os.stat(path).st_mtime_ns) for path in self.files(dataset))
@@ -210,17 +257,30 @@ class WebDataset(IndexedFiles):
         for path in paths:
             require_index(path)
         indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
-        labelled = any(LABEL in found for found in first_samples(paths[0]).values())
+        pick, images = self.picking(dataset, paths)
         are_indexed = all(map(os.path.isfile, indices))
         for path, index in zip(paths, indices, strict=True):
             holder = os.path.relpath(path, root)
             indexed = NamedFiles(index) if are_indexed else None
-            yield from _samples(path, holder, labelled, indexed)
+            yield from samples_in(path, holder, pick, indexed, images)
             for at in indexed.unqueried_offsets() if indexed else ():
                 fault = (
                     f"its index has a file at byte {at:,}, but no file of this size starts there"
                 )
                 yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
+
+    def picking(self, dataset: Dataset, paths: Sequence[str]) -> tuple[Pick, Collection[str]]:
+        """Return arguments of ``samples_in``: the function that picks, and the image components."""
+        labelled = any(LABEL in found for found in first_samples(paths[0]).values())
+        return pick_image(labelled), _ENDINGS
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        """Name the components that are read, if the first samples have others."""
+        with contextlib.suppress(DataError):
+            present = set().union(*first_samples(self.files(dataset)[0]).values())
+            chosen = [each for each in sorted(present) if each in _ENDINGS or each == LABEL]
+            if others := sorted(present - {*chosen}):
+                yield guess_note("components", chosen, others, f"webdataset_features:{dataset}")
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Create links to the archives, each with an index of the remaining samples."""
@@ -254,7 +314,7 @@ class WebDataset(IndexedFiles):
         return len(lines)
 
     def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
-        return {**find_shards(dataset.argument), "paths": paths, "index_paths": indices}
+        return {**self.find(dataset.argument), "paths": paths, "index_paths": indices}
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
