@@ -145,6 +145,28 @@ def test_images_and_sizes_from_outside_are_two_requests(engine: Engine, tmp_path
         preview_batch(engine, PreviewRequest(found.graph, wrong, tiles=2))
 
 
+@pytest.mark.gpu
+def test_a_video_from_outside_is_decoded_on_the_gpu(tmp_path: Path) -> None:
+    """As by ``experimental.inputs.video`` of the device mixed."""
+
+    @pipeline_def(batch_size=3, num_threads=1, device_id=0)
+    def clips() -> Any:
+        options = {"sequence_length": 7, "last_sequence_policy": "partial"}
+        return fn.experimental.inputs.video(name="CLIP", device="mixed", **options)
+
+    graph = from_pipeline(clips()).graph
+    assert graph.settings.device == "mixed"
+    clip = Path(__file__).with_name("golden") / "h264.mp4"
+    theirs = clips(prefetch_queue_depth=1)
+    theirs.build()
+    theirs.feed_input("CLIP", [np.fromfile(clip, np.uint8)])
+    expected = [np.asarray(each) for each in theirs.run()[0].as_cpu()]
+    assert [len(each) for each in expected] == [7, 7, 6]
+    ((sequences,),) = script_batches(graph, clip, 1, tmp_path)
+    assert same(sequences, expected)
+    assert Verifier(graph, open_datasets(clip), 2).run().exact
+
+
 @pytest.mark.parametrize("policy", ["partial", "pad"])
 def test_a_video_from_outside_is_read_in_sequences(
     policy: str, engine: Engine, tmp_path: Path

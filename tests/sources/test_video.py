@@ -204,6 +204,8 @@ def test_a_graph_that_decodes_videos_reads_folders_of_videos_whole(
 ) -> None:
     graph = decoding(sequence_length=LENGTH)
     folder = graph.replace_node(replace(graph.sources[0], kind="folder"))
+    sampled = replace(graph.sources[0], args={"sampler": "balanced"})
+    assert Verifier(graph.replace_node(sampled), str(clips), 2).run().exact
     opened = with_datasets(folder, open_datasets(str(clips)))
     assert opened.sources[0].kind == "encoded_videos"
     still = with_datasets(opened, open_datasets(str(photos)))
@@ -424,6 +426,28 @@ class TestOnTheGpu:
         assert rows["mixed"].median, told
         if clip.name != "vp9.webm":
             assert "Decode on the GPU (mixed)" in rows["cpu"].reason, told
+
+    def test_frame_numbers_and_times_are_on_the_cpu(
+        self, clip: Path, graph: Graph, engine: Engine, tmp_path: Path
+    ) -> None:
+        (reader,) = graph.sources
+        options = {"enable_frame_num": "sequence", "enable_timestamps": True}
+        reader = replace(reader, args={**reader.args, **options, "random_shuffle": False})
+        outputs = {"number": Port("reader", "frame_num"), "time": Port("reader", "timestamps")}
+        graph = replace(graph, nodes=(reader, *graph.nodes[1:]), outputs=graph.outputs | outputs)
+        ((_, _, numbers, times),) = script_batches(graph, clip, 1, tmp_path)
+        assert [each.tolist() for each in numbers] == [[0, 2, 4, 6], [8, 10, 12, 14]]
+        assert np.allclose(times[0], np.arange(4) * 0.2, atol=1e-3)
+        assert Verifier(graph, str(clip), 3, engine=engine).run().exact
+
+    def test_whole_files_are_decoded(self, clip: Path, engine: Engine, tmp_path: Path) -> None:
+        graph = decoding(sequence_length=LENGTH, stride=STRIDE)
+        graph = replace(graph, settings=replace(graph.settings, device="mixed", batch_size=2))
+        found = Verifier(graph, str(clip), 4, engine=engine).run()
+        assert found.exact, found.lines()
+        assert found.device == "mixed"
+        ((frames, _),) = script_batches(graph, clip, 1, tmp_path)
+        assert frames[0].shape == (LENGTH, 48, 64, 3)
 
     def test_tiles_know_their_file(self, clip: Path, graph: Graph, engine: Engine) -> None:
         result = engine.call(render, PreviewRequest(graph, str(clip), tiles=2, tile_size=64))

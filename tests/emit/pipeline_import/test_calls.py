@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from nvidia.dali import Pipeline, backend, fn, types
+from nvidia.dali import Pipeline, backend, fn, pipeline_def, types
 
 import workbench as wb
 from tests.emit.pipeline_import.traces import FILE, decoder, op, place, reader
@@ -442,3 +442,17 @@ def test_shapes_of_images_on_the_gpu_are_copied_there() -> None:
     text = wb.export(found.graph).main.text
     assert text.count(".shape()") == 2
     assert text.count(".gpu()") == 2
+
+
+@pytest.mark.gpu
+def test_shapes_on_the_gpu_are_those_of_dali(photos: Path, tmp_path: Path) -> None:
+    @pipeline_def(batch_size=3, num_threads=2, device_id=0, seed=3)
+    def sizes() -> Any:
+        jpegs, _ = fn.readers.file(file_root=str(photos), name="reader")
+        return fn.shapes(fn.decoders.image(jpegs, device="mixed"), dtype=types.FLOAT)
+
+    found = wb.from_pipeline(sizes())
+    theirs = sizes()
+    theirs.build()
+    ((ours,),) = script_batches(found.graph, photos, 1, tmp_path)
+    assert same(ours, arrays_of(theirs.run()[0]))

@@ -79,7 +79,7 @@ def test_encoded_images_make_no_array(target: str) -> None:
     if target == "ray":
         assert "files" in export(graph, target, CATALOG).main.text
         return
-    with pytest.raises(GraphExportError, match=r"reader\.jpegs: .* the output files has encoded"):
+    with pytest.raises(GraphExportError, match=r"reader\.jpegs: .* the output .files. has encoded"):
         export(graph, target, CATALOG)
 
 

@@ -22,6 +22,7 @@ from workbench.errors import DataError
 from workbench.sources import Dataset, Header, Sample, folder_of
 from workbench.sources.class_folders import ClassFiles, files_of, require_whole_labels
 from workbench.sources.file_names import is_pattern
+from workbench.sources.kinds._sampler import Sampler, read_sampled_files
 
 if TYPE_CHECKING:
     from nvidia.dali import fn, types  # the exported program has them
@@ -362,6 +363,8 @@ class EncodedVideos(Video):
     located_by = frozenset({"file_root", "files", "file_list"})
     find = staticmethod(find_encoded_videos)
     reader = None
+    sampled = staticmethod(read_sampled_files)
+    sampler_helpers = (Sampler,)
     outputs = ("jpegs", "labels")
     unread: ClassVar = {}
     pixels = ""
