@@ -7,18 +7,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
 from tests.emit.targets.test_annotations import loader_of
-from tests.helpers import with_settings
+from tests.helpers import CATALOG, with_settings
 from tests.sources.test_memory import SHORT
 from tests.sources.test_targets_in_records import opened, read_alone
 from tests.thorough import one_in
 from workbench.bench.experiments.benchmark import Benchmark
 from workbench.catalog.spec import Value
+from workbench.cli import main
+from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.errors import DataError
-from workbench.graph import load_recipe
+from workbench.graph import load_graph, load_recipe
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
 from workbench.preview.verify import Verifier
@@ -102,6 +105,13 @@ def test_it_is_measured_and_read_by_a_pytorch_loader(
     loader = loader_of(graph, tmp_path)
     batches = list(loader.Loader(loader.build_pipeline(place)))
     assert sum(len(batch["images"]) for batch in batches) == SCENES
+    program = tmp_path / "program.py"
+    program.write_text(export(graph, "script", CATALOG, plain=True).main.text)
+    done = CliRunner().invoke(main, ["import", str(program), "-o", str(tmp_path / "graph.json")])
+    assert f"name the {load_source(kind).about} when you run" in done.output
+    assert "pass that as the data" not in done.output
+    (read,) = load_graph((tmp_path / "graph.json").read_text()).sources
+    assert read.kind == kind
 
 
 @pytest.fixture

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -179,8 +181,14 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     faults = graph_faults(graph, catalog, places)
     report = _report(graph, every, ids, document, seeds, refused, faults, traced)
     named = str(folder or "")
-    place = "" if named.startswith(traced.placeholders) else named
+    place = "" if _is_temporary(named, traced) else named
     return ImportedGraph(with_report(document, report), data=place)
+
+
+def _is_temporary(place: str, traced: Traced) -> bool:
+    """Return whether a path is a placeholder, or a file that the program wrote while it ran."""
+    written = place.startswith(os.path.join(tempfile.gettempdir(), "workbench-"))
+    return place.startswith(traced.placeholders) or (written and not os.path.exists(place))
 
 
 def _ports(every: NodeCalls, ids: Mapping[str, str]) -> dict[str, Port]:
@@ -333,7 +341,7 @@ def _report(
             entries.append(ImportIssue("changed", node, place, why))
         if call.op in SERVED and not by_proxy:
             notes.append(f"{node}: {_FED}")
-        if call.folder is not None and not call.folder.startswith(traced.placeholders):
+        if call.folder is not None and not _is_temporary(call.folder, traced):
             folder = shlex.quote(call.folder)
             notes.append(f"{node} read {folder}: pass that as the data when you run the graph")
         elif (
