@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
-from workbench.catalog.extra_operators.user_functions import OWN_CODE
+from workbench.catalog.extra_operators.user_functions import OWN_CODE, PYTHON_SOURCE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.checks.check_annotations import covering_warnings, side_warnings
@@ -21,7 +21,11 @@ from workbench.graph.model.faults import Fault, Faults
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.types.devices import decodes
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.graph.user_functions.function_source import REMEDY, undetermined
+from workbench.graph.user_functions.function_source import (
+    REMEDY,
+    SOURCE_REMEDY,
+    undetermined,
+)
 from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
 
 MIXED_ENOUGH = 0.7
@@ -423,7 +427,8 @@ def _random_function_warnings(graph: Graph) -> Iterator[Fault]:
                 f"{found.name} (line {found.line}: {found.text}) differs between calls, so the "
                 "preview does not show what the script outputs"
             )
-            yield Fault(node.id, "source", words, REMEDY, "random")
+            remedy = SOURCE_REMEDY if node.op == PYTHON_SOURCE.name else REMEDY
+            yield Fault(node.id, "source", words, remedy, "random")
 
 
 # Warnings about boxes: beyond the edge, without an area, in a layout that no operator reads.

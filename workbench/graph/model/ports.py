@@ -41,12 +41,13 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
 
 _KINDS: Mapping[str, PortKind] = {
     **dict.fromkeys(("jpegs", "encoded"), "encoded"),
+    **dict.fromkeys(("images", "image"), "image"),
     **dict.fromkeys(("labels", "label"), "label"),
     **dict.fromkeys(("masks", "mask"), "mask"),
     "boxes": "boxes",
     "points": "points",
 }
-"""Kind of data of an output whose name says it."""
+"""Kind of data of an output, by its declared kind or its name."""
 
 
 def _named_output(node: Node, index: int, name: str) -> PortSpec:
@@ -57,7 +58,7 @@ def _named_output(node: Node, index: int, name: str) -> PortSpec:
         return given[index] if isinstance(given, tuple) and index < len(given) else None
 
     layout, dtype = declared("layouts"), declared("dtypes")
-    kind = _KINDS.get(name, "any")
+    kind = _KINDS.get(str(declared("kinds") or name.rstrip("_0123456789")), "any")
     if kind == "any" and layout and {"H", "W"} <= set(str(layout)):
         kind = "image"
     if kind == "encoded":

@@ -401,6 +401,7 @@ _CLOCK = ("time.time", "time.time_ns", "time.perf_counter", "time.monotonic", "d
 _GENERATORS = ("default_rng", "RandomState", "Random", "Generator", "SeedSequence", "PCG64")
 """Random generators that are deterministic if seeded."""
 _READING = {"get", "items", "keys", "values", "copy", "index", "count"}
+SOURCE_REMEDY = "Use a generator with a seed, such as np.random.default_rng([seed, epoch])."
 REMEDY = "Let DALI sample: accept the number, or a seed, as an argument fed by random.uniform."
 
 
@@ -413,12 +414,11 @@ class Undetermined:
     text: str
     """The line of source code, as text."""
 
-    @property
-    def warning(self) -> str:
-        """Warning that the preview differs from the exported script, with a fix."""
+    def warning(self, remedy: str = REMEDY) -> str:
+        """Return the warning that the preview differs from the exported script, with a fix."""
         return (
             f"The preview differs from the script: {self.name} (line {self.line}: "
-            f"{self.text}) changes with each call. {REMEDY}"
+            f"{self.text}) changes with each call. {remedy}"
         )
 
 

@@ -149,7 +149,7 @@ def _output_faults(node: Node) -> Iterator[Fault]:
     if len(names) > MOST_OUTPUTS:
         words = f"it has {len(names)} outputs"
         yield Fault(node.id, "outputs", words, f"Use up to {MOST_OUTPUTS}.")
-    for argument in ("layouts", "dtypes", "ndims"):
+    for argument in ("kinds", "layouts", "dtypes", "ndims"):
         if len(given := _tuple_argument(node, argument)) > max(1, len(names)):
             words = f"{len(given)} values for {max(1, len(names))} outputs"
             yield Fault(node.id, argument, words, "Set one per output.")

@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import Literal
 
-from workbench.catalog.extra_operators.user_functions import OWN_CODE
+from workbench.catalog.extra_operators.user_functions import OWN_CODE, PYTHON_SOURCE
 from workbench.catalog.spec import ArgSpec, OpSpec
 from workbench.graph.checks.check import Fault
 from workbench.graph.control_flow.block_kinds import kind_of
@@ -17,7 +17,12 @@ from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.values import value_limits
 from workbench.graph.types.devices import first_outputs_pixels, is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.graph.user_functions.function_source import Undetermined, undetermined
+from workbench.graph.user_functions.function_source import (
+    REMEDY,
+    SOURCE_REMEDY,
+    Undetermined,
+    undetermined,
+)
 from workbench.ui.contract.encoding import empty
 from workbench.ui.contract.inspector_payloads import ArgRow, InspectorView, RandomView
 from workbench.ui.inspector.block_payloads import (
@@ -299,7 +304,8 @@ def _unsupported_rows(
 def caution_of(node: Node) -> str:
     """Return the reason why a node's preview differs from the exported script; else ""."""
     found = _undetermined_source(node)
-    return found.warning if found else ""
+    remedy = SOURCE_REMEDY if node.op == PYTHON_SOURCE.name else REMEDY
+    return found.warning(remedy) if found else ""
 
 
 def caution_note(node: Node) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators.readers import ARRAY_REQUEST
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import Device, Value
@@ -106,16 +107,28 @@ def _python_source(op: TracedOp, pipeline: TracedPipeline, lines: Lines) -> Trac
     """Return an external source that Python code feeds, with the names of its outputs."""
     targets = lines.targets(op)
     names: list[str] = []
+    kinds: list[str] = []
     for index, (edge, _) in enumerate(op.outputs):
         readers = [each for each in pipeline.ops if edge in {e.edge for e in each.inputs}]
         encoded = readers and all(each.schema.startswith(_DECODING) for each in readers)
         usual = f"output_{index}" if len(op.outputs) > 1 else "output"
         known = targets[index] if len(targets) == len(op.outputs) and targets[index] else usual
         names.append(free_name("jpegs" if encoded else known, names))
-    args = {**op.args, "outputs": tuple(names)}
+        is_image = any(_reads_image(each, edge) for each in readers)
+        kinds.append("image" if is_image and not encoded else "")
+    args: dict[str, Value] = {**op.args, "outputs": tuple(names)}
+    if any(kinds):
+        args["kinds"] = tuple(kinds)
     if "workers" in args:
         args["workers"] = int(pipeline.unheld.get("py_num_workers", "1"))
     return replace(op, args=args, ports=tuple(names))
+
+
+def _reads_image(op: TracedOp, edge: str) -> bool:
+    """Return True if an operator reads the edge as an image."""
+    spec = load_catalog().by_schema.get(op.schema)
+    data = [each.edge for each in op.inputs if each.argument is None]
+    return spec is not None and edge in data and spec.input(data.index(edge)).kind == "image"
 
 
 def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
