@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import workbench as wb
 from tests.sources.written import read_photos, write_arrays, write_coco
 from tests.ui.hosts import small
 from tests.ui.screen import Make, Ready, Screen, edit
@@ -149,6 +150,28 @@ def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(
     )
     (parameter,) = summary["parameters"]
     assert (parameter["name"], parameter["reads"], parameter["error"]) == ("data", str(listed), "")
+
+
+def test_shares_of_classes_with_the_sampler_of_the_graph(
+    make: Make, photos: Path, tmp_path: Path
+) -> None:
+    files = sorted(photos.rglob("*.jpg"))[:5]
+    listed = tmp_path / "some.csv"
+    rows = [f"{file},{name}" for file, name in zip(files, "aaaab", strict=True)]
+    listed.write_text("file,label\n" + "\n".join(rows) + "\n")
+    model, screen = make(listed)
+    screen.wait(lambda s: s["data", "summary"]["counted"], "the list counted")
+    assert screen["data", "summary"]["sampled_shares"] == []
+    for options, shares in (
+        ({"sampler": "balanced"}, [0.5, 0.5]),
+        ({"weights": [1, 2]}, [2 / 3, 1 / 3]),
+        ({"sampler": "random", "repeats": 2}, [0.8, 0.2]),
+        ({"sampler": "sequential", "indices": [4, 3, 4, 4]}, [0.25, 0.75]),
+        ({"sample_weights": [0, 0, 0, 1, 3.0]}, [0.25, 0.75]),
+        ({"sample_weights": [1.0]}, []),  # of other data
+    ):
+        model.set_graph(wb.read(listed, **options).decode())  # type: ignore[arg-type]
+        assert screen["data", "summary"]["sampled_shares"] == pytest.approx(shares)
 
 
 def test_classes_are_counted_by_what_the_graph_reads(make: Make, shapes: Path) -> None:

@@ -103,6 +103,9 @@ class DataView(TypedDict):
     """Class names, in the order of the labels."""
     class_counts: list[ClassCount]
     """Number of images, boxes or masks per class."""
+    sampled_shares: list[float]
+    """Share of each class in the samples that the graph's sampler reads, from 0 to 1, as in
+    ``class_counts``; empty if the source has no sampler or the shares are unknown."""
     counted_by: str
     """Description of ``class_counts``, such as ``boxes per class, in 400 images``; empty if images
     are counted.

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from workbench.catalog.spec import Value
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.protocol.progress import NO_ANSWER
@@ -67,6 +68,7 @@ from workbench.ui.data.data_texts import (
     sizes_text,
 )
 from workbench.ui.data.folder_browser import NO_FOLDERS, list_folders
+from workbench.ui.data.sampled_shares import sampled_shares, sampler_of
 from workbench.ui.jobs.background_task import (
     SHARED_QUEUE,
     BackgroundTask,
@@ -119,6 +121,7 @@ class DataPanel:
         self._queue = queue
         self._check: BackgroundTask[FolderCheck] | None = None
         self._seen = ""
+        self._sampler: dict[str, Value] = {}
         self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
         """Subfolders shown in the dialog that opens other data."""
@@ -239,10 +242,26 @@ class DataPanel:
     def follow(self, graph: Graph) -> None:
         """Count the annotations that ``graph`` reads from this data."""
         read = datasets_as_read(graph, self.datasets)[self.parameter]
+        sampler = sampler_of(graph, self.parameter)
+        if sampler != self._sampler:
+            self._sampler = sampler
+            self.view = {**self.view, "sampled_shares": self._sampled_shares()}
         if read != self._read:
             self._read = read
             self.view = {**self.view, **self._outdated()}  # type: ignore[typeddict-item]
             self.scan()
+
+    def _sampled_shares(self) -> list[float]:
+        """Return the share of each counted class with the graph's sampler; empty if unknown."""
+        counts = {each["name"]: each["count"] for each in self.view["class_counts"]}
+        names = self.view["classes"] or list(counts)
+        if not self._sampler or load_source(self._read.kind).targets or not counts:
+            return []
+        facts = self.facts.get(self.parameter, NO_FACTS)
+        labels = () if facts.more else facts.labels
+        shares = sampled_shares(self._sampler, [counts.get(n, 0) for n in names], labels)
+        by_name = dict(zip(names, shares, strict=False))
+        return [by_name.get(name, 0.0) for name in counts] if shares else []
 
     def count_if_changed(self, data: Datasets, state: str) -> None:
         """Count again if ``state``, the folder's version that the worker reports, has changed."""
@@ -489,6 +508,8 @@ class DataPanel:
         with self._lock:
             if not self._closed:
                 self.view = {**self.view, **view}  # type: ignore[typeddict-item]
+                if "class_counts" in view:
+                    self.view["sampled_shares"] = self._sampled_shares()
                 self._changed(message)
 
 

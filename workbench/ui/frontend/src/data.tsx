@@ -254,7 +254,7 @@ interface ChartsProps {
 
 function Charts({ link, folder }: ChartsProps) {
   const chosen = useField(link, "shown_classes", []);
-  const { classes = [], class_counts = [], counted_by = "", size_counts = {}, formats = {} } = folder;
+  const { classes = [], class_counts = [], sampled_shares = [], counted_by = "", size_counts = {}, formats = {} } = folder;
   const rows = (counts: Record<string, number>) =>
     Object.entries(counts).map(([name, count]) => ({ name, count }));
   const sizes = rows(size_counts);
@@ -263,7 +263,7 @@ function Charts({ link, folder }: ChartsProps) {
   const sum = (shown: typeof sizes) => shown.reduce((all, { count }) => all + count, 0);
   const of = (shown: typeof sizes) =>
     sum(shown) < (folder.count ?? 0) ? `, of ${thousands(sum(shown))} ${folder.noun ?? "image"}s` : "";
-  const by = counted_by && `: ${counted_by}`;
+  const by = sampled_shares.length ? ": share of the data and with the sampler" : counted_by && `: ${counted_by}`;
   // Annotations may have classes although no sample label is read.
   const labelled = !counted_by || classes.length > 0;
   return (
@@ -272,6 +272,7 @@ function Charts({ link, folder }: ChartsProps) {
         title={`${thousands(class_counts.length)} ${class_counts.length === 1 ? "class" : "classes"}${by}`}
         name="classes"
         rows={class_counts}
+        sampled={sampled_shares}
         chosen={chosen}
         {...(labelled && { choose: (name: string) => link.ask("show_class", { name }) })}
       />

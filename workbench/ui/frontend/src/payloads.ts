@@ -507,6 +507,7 @@ export interface DataView {
   also: UnreadAnnotations[];
   classes: string[];
   class_counts: ClassCount[];
+  sampled_shares: number[];
   counted_by: string;
   no_classes: string;
   megabytes: number;

@@ -15,21 +15,27 @@ interface Props {
   title: string;
   name: string;
   rows: Row[];
+  /** Share of each row with the sampler, shown next to its share of the data. */
+  sampled?: number[];
   /** Called when a bar is clicked; and the selected bars. */
   choose?: (name: string) => void;
   chosen?: string[];
 }
 
-export function CountChart({ title, name, rows, choose, chosen = [] }: Props) {
+export function CountChart({ title, name, rows, sampled = [], choose, chosen = [] }: Props) {
   const [all, showAll] = useState(false);
   const most = Math.max(1, ...rows.map(({ count }) => count));
   const more = rows.length - FIRST;
+  const sum = rows.reduce((total, { count }) => total + count, 0);
+  const shares = sampled.length
+    ? rows.map(({ count }, at) => `${percent(count / sum)} → ${percent(sampled[at] ?? 0)}`)
+    : [];
   if (!rows.length) return null;
   return (
     <section class="wb-chart" data-wb={name}>
       <h3>{title}</h3>
       <ul aria-label={title}>
-        {rows.slice(0, all ? rows.length : FIRST).map((row) => (
+        {rows.slice(0, all ? rows.length : FIRST).map((row, at) => (
           <li key={row.name} data-name={row.name} data-count={row.count}>
             {choose ? (
               <button
@@ -38,10 +44,10 @@ export function CountChart({ title, name, rows, choose, chosen = [] }: Props) {
                 data-tip={`Show only samples of ${row.name} in the preview`}
                 onClick={() => choose(row.name)}
               >
-                <Bar {...row} most={most} />
+                <Bar {...row} most={most} shares={shares[at]} />
               </button>
             ) : (
-              <Bar {...row} most={most} />
+              <Bar {...row} most={most} shares={shares[at]} />
             )}
           </li>
         ))}
@@ -55,12 +61,17 @@ export function CountChart({ title, name, rows, choose, chosen = [] }: Props) {
   );
 }
 
-function Bar({ name, count, most }: Row & { most: number }) {
+function percent(share: number) {
+  return `${(100 * share).toFixed(share < 0.0995 ? 1 : 0)} %`;
+}
+
+function Bar({ name, count, most, shares }: Row & { most: number; shares?: string | undefined }) {
   return (
     <>
       <span class="wb-chart-label">{name}</span>
       <BarTrack share={count / most} />
       <span class="wb-chart-count">{thousands(count)}</span>
+      {shares && <span class="wb-chart-shares">{shares}</span>}
     </>
   );
 }
