@@ -67,8 +67,8 @@ class SourceFunction(NamedTuple):
 def source_function(
     source: Any,
     name: str,
-    constructions: Constructions = lambda value: None,
     *,
+    writer: SourceWriter | None = None,
     called: bool = False,
 ) -> SourceFunction:
     """Return the code of a source; ``name`` is the name of a function that creates it.
@@ -76,33 +76,34 @@ def source_function(
     If ``called``, ``source`` is a class or function whose call without arguments is the source.
     Raises GraphEditError with the reason, which names the value that cannot be written.
     """
-    writer = _Writer(constructions)
+    writer = writer or SourceWriter()
     text = writer.expression(source)
     if [*writer.parts] == [text] and isinstance(source, FunctionType):
         written = ast.parse(writer.parts[text]).body[0]
         if isinstance(written, ast.FunctionDef) and not written.decorator_list:
             code = written_function(writer.parts[text], written, [*writer.imports])
             return SourceFunction(text, code, called)
-    body = [
-        "\n".join(writer.imports),
-        *(each.rstrip("\n") for each in writer.parts.values()),
-        f"return {text}{'()' if called else ''}",
-    ]
-    shown = "\n\n".join(filter(None, body))
-    return SourceFunction(name, f"def {name}():\n{_indented(shown)}\n", True)
+    return SourceFunction(name, writer.function(name, f"{text}{'()' if called else ''}"), True)
 
 
-class _Writer:
+class SourceWriter:
     """Collects the imports and definitions that the code of a source needs, in their order."""
 
-    def __init__(self, constructions: Constructions) -> None:
-        self._constructions = constructions
+    def __init__(self, constructions: Constructions = lambda value: None) -> None:
+        self.constructions = constructions
         self.imports: dict[str, None] = {}
         self.parts: dict[str, str] = {}
-        self._values: dict[str, Any] = {}
+        self.values: dict[str, Any] = {}
         """Name -> the value that it has in the code."""
         self._pending: list[Any] = []
         """Objects whose arguments are being written."""
+
+    def function(self, name: str, result: str) -> str:
+        """Return the code of a function that returns an expression."""
+        definitions = (each.rstrip("\n") for each in self.parts.values())
+        body = ["\n".join(self.imports), *definitions, f"return {result}"]
+        shown = "\n\n".join(filter(None, body))
+        return f"def {name}():\n{_indented(shown)}\n"
 
     def expression(self, value: Any) -> str:
         """Return an expression for a value, and add what it needs."""
@@ -110,15 +111,26 @@ class _Writer:
             raise GraphEditError(f"{_named(value)} contains itself")
         self._pending.append(value)
         try:
-            text = self._expression(value)
+            text = self.written(value)
         finally:
             self._pending.pop()
+        return text
+
+    def written(self, value: Any) -> str:
+        """Return the expression for a value, or raise GraphEditError if it has none."""
+        text = self._expression(value)
         if len(text) > _LARGEST:
             raise GraphEditError(
                 f"{_named(value)} needs {len(text):,} characters of code. Create it in a function "
                 f"that the source calls; the limit is {_LARGEST:,}"
             )
         return text
+
+    def bind(self, text: str, scope: Scope, user: Any, defined: str = "") -> None:
+        """Add the values of the names that a text uses, except those that it defines."""
+        for used in _used_names(text):
+            if used != defined:
+                self._bind_used(used, scope, user)
 
     def _expression(self, value: Any) -> str:
         if isinstance(value, _PLAIN) and type(value) in _PLAIN:
@@ -137,6 +149,11 @@ class _Writer:
         if isinstance(value, np.generic):
             return f"{self._imported('numpy', 'np')}.{value.dtype.name}({value.item()!r})"
         if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+            if value.size > _LARGEST:
+                raise GraphEditError(
+                    f"an array has {value.size:,} numbers. Create it in a function that the source "
+                    f"calls; the limit is {_LARGEST:,}"
+                )
             numpy = self._imported("numpy", "np")
             return f"{numpy}.array({value.tolist()!r}, {numpy}.{value.dtype.name})"
         if isinstance(value, Enum) or type(value).__module__ == "nvidia.dali._backend":
@@ -182,7 +199,7 @@ class _Writer:
         code: CodeType = value.gi_code
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         given = Construction((), {name: known[name] for name in names})
-        function = self._define(value.__name__, code, _Scope({}, value.gi_frame.f_globals), value)
+        function = self._define(value.__name__, code, Scope({}, value.gi_frame.f_globals), value)
         return f"{function}({self._arguments(given)})"
 
     def _object(self, value: Any) -> str:
@@ -195,7 +212,7 @@ class _Writer:
                 f"{_named(value)} cannot be written as code. Create it in a function or class of "
                 "the source"
             )
-        found = self._constructions(value)
+        found = self.constructions(value)
         if found is None and dataclasses.is_dataclass(value):
             fields = [each for each in dataclasses.fields(value) if each.init]
             found = Construction((), {each.name: getattr(value, each.name) for each in fields})
@@ -232,25 +249,22 @@ class _Writer:
             raise GraphEditError(f"the source code of {name} is not available")
         return self._define(name.rpartition(".")[2], code, _scope_of(inner), value)
 
-    def _define(self, name: str, code: CodeType, scope: _Scope, value: Any) -> str:
+    def _define(self, name: str, code: CodeType, scope: Scope, value: Any) -> str:
         """Add the definition of a function or class, and of what it uses. Return its name."""
         text, node = _definition_at(code, name, isinstance(value, type))
         if isinstance(node, ast.Lambda):
-            for used in _used_names(text):
-                self._bind_used(used, scope, value)
+            self.bind(text, scope, value)
             return f"({text})"
-        if name in self._values:
-            if not _is_same(self._values[name], value):
+        if name in self.values:
+            if not _is_same(self.values[name], value):
                 raise GraphEditError(f"two definitions named {name} are used. Rename one of them")
             return name
-        self._values[name] = value
-        for used in _used_names(text):
-            if used != name:
-                self._bind_used(used, scope, value)
+        self.values[name] = value
+        self.bind(text, scope, value, defined=name)
         self.parts[name] = _without_globals(text)
         return name
 
-    def _bind_used(self, name: str, scope: _Scope, user: Any) -> None:
+    def _bind_used(self, name: str, scope: Scope, user: Any) -> None:
         try:
             value = scope.value(name)
         except KeyError:
@@ -265,8 +279,8 @@ class _Writer:
 
     def _bind(self, name: str, value: Any) -> None:
         """Make a name have a value in the code."""
-        if name in self._values:
-            if _is_same(self._values[name], value):
+        if name in self.values:
+            if _is_same(self.values[name], value):
                 return
             raise GraphEditError(f"{name} has two values. Rename one of them")
         if isinstance(value, ModuleType):
@@ -281,20 +295,20 @@ class _Writer:
         text = self.expression(value)
         if text == name:
             return
-        if text.isidentifier() and is_installed(value) and text in self._values:
+        if text.isidentifier() and is_installed(value) and text in self.values:
             module = getattr(value, "__module__", "")
             line = f"from {module} import {text} as {name}"
             self.imports.pop(f"from {module} import {text}", None)
-            del self._values[text]
+            del self.values[text]
             self._bind_import(line, name, value)
             return
-        self._values[name] = value
+        self.values[name] = value
         self.parts[name] = f"{name} = {text}\n"
 
     def _bind_import(self, line: str, name: str, value: Any) -> None:
-        if name in self._values and line not in self.imports:
+        if name in self.values and line not in self.imports:
             raise GraphEditError(f"{name} has two values. Rename one of them")
-        self._values[name] = value
+        self.values[name] = value
         self.imports[line] = None
 
     def _imported(self, module: str, name: str = "") -> str:
@@ -303,7 +317,7 @@ class _Writer:
         return name or module
 
 
-class _Scope(NamedTuple):
+class Scope(NamedTuple):
     """Values of the names that a function or class uses: of its closure, and of its module."""
 
     closure: Mapping[str, Any]
@@ -313,7 +327,7 @@ class _Scope(NamedTuple):
         return self.closure[name] if name in self.closure else self.module[name]
 
 
-def _scope_of(value: Any) -> _Scope:
+def _scope_of(value: Any) -> Scope:
     closure: dict[str, Any] = {}
     module: Mapping[str, Any] = {}
     for function in _functions_in(value):
@@ -325,7 +339,7 @@ def _scope_of(value: Any) -> _Scope:
                     closure[name] = cell.cell_contents
                 except ValueError:
                     continue  # not assigned yet
-    return _Scope(closure, module)
+    return Scope(closure, module)
 
 
 def _functions_in(value: Any) -> Iterator[FunctionType]:
@@ -356,7 +370,11 @@ def is_installed(value: Any) -> bool:
     code = _code_of(value)
     if code is None:
         return not isinstance(value, type) or value.__module__ not in _SCRIPTS
-    file = code.co_filename
+    return is_installed_file(code.co_filename)
+
+
+def is_installed_file(file: str) -> bool:
+    """Return whether a file belongs to Python or to an installed package."""
     return file.startswith("<frozen ") or os.path.realpath(file).startswith(_INSTALLED)
 
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from copy import copy
 from functools import wraps
+from importlib import import_module
 from types import FunctionType
 from typing import Any
 
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import Value
 from workbench.engine.script_import.placeholders import StandIn, replaced
+from workbench.engine.script_import.user_code.value_origins import RepeatingWriter, ValueOrigins
 from workbench.errors import GraphEditError
 from workbench.graph.user_functions.source_writer import (
     CLASS_CODE,
     Construction,
-    Constructions,
     factory_name,
     is_installed,
     source_function,
@@ -28,6 +28,7 @@ from workbench.graph.user_functions.source_writer import (
 
 _created: dict[int, tuple[Any, Construction]] = {}
 """Identity of each object of the script's classes -> the object and its arguments."""
+_origins = ValueOrigins()
 _UNSUPPORTED = ("cuda_stream", "use_copy_kernel")
 
 
@@ -45,32 +46,38 @@ def recording_objects() -> Iterator[None]:
                 made.__init__ = _recording(init)
         return made
 
-    _created.clear()
+    external: Any = import_module("nvidia.dali.external_source")
+    make_group = external._ExternalSourceGroup
+
+    def group(callback: Any, described: Any, *args: Any, **kwargs: Any) -> Any:
+        _origins.note(getattr(described, "source", None))
+        return make_group(callback, described, *args, **kwargs)
+
+    patched = [(builtins, "__build_class__", build), (external, make_group.__name__, group)]
     try:
-        with replaced([(builtins, "__build_class__", build)]):
+        with replaced(patched):
             yield
     finally:
         _created.clear()
+        _origins.clear()
 
 
 def _recording(init: FunctionType) -> Callable[..., None]:
     @wraps(init)
     def record(self: Any, *args: Any, **kwargs: Any) -> None:
         if id(self) not in _created or _created[id(self)][0] is not self:
-            known = Construction(tuple(map(_now, args)), {k: _now(v) for k, v in kwargs.items()})
+            keep = _origins.copy_of
+            known = Construction(tuple(map(keep, args)), {k: keep(v) for k, v in kwargs.items()})
             _created[id(self)] = self, known
+            _origins.note()
         init(self, *args, **kwargs)
 
     return record
 
 
-def _now(value: Any) -> Any:
-    """Return a copy of a list or dictionary, which the script may change later."""
-    return copy(value) if type(value) in (list, dict, set) else value
-
-
-def _constructions() -> Constructions:
-    return lambda value: _created[id(value)][1] if id(value) in _created else None
+def _writer() -> RepeatingWriter:
+    known = lambda value: _created[id(value)][1] if id(value) in _created else None  # noqa: E731
+    return RepeatingWriter(known, _origins)
 
 
 def python_source_arguments(group: Any, taken: Mapping[str, str]) -> dict[str, Value] | str:
@@ -88,7 +95,7 @@ def python_source_arguments(group: Any, taken: Mapping[str, str]) -> dict[str, V
     name = factory_name(source)
     names = [name, *(f"{name}_{number}" for number in range(2, len(taken) + 3))]
     try:
-        made = (source_function(source, each, _constructions()) for each in names)
+        made = (source_function(source, each, writer=_writer()) for each in names)
         found = next(each for each in made if taken.get(each.name, each.source) == each.source)
     except GraphEditError as error:
         return f"its Python code cannot be stored: {str(error).rstrip('.')}"
