@@ -90,7 +90,7 @@ def test_a_name() -> None:
     assert is_pipeline(
         find_pipeline(both, "train", {"data": "x", "size": 3, "batch_size": 5}).make()
     )
-    assert refusal(both, "trian").endswith("train.py has no trian. Did you mean train?")
+    assert refusal(both, "trian").endswith("train.py has no pipeline 'trian'. Did you mean train?")
     assert refusal(both, "zzz").endswith("It has pipe, other, train.")
     assert "2 pipelines" not in refusal(found(x=3), "x")
     assert refusal(found(x=3), "x") == (
@@ -102,7 +102,9 @@ def test_a_name() -> None:
 def test_what_was_not_read_is_said() -> None:
     stopped = replace(found(train=train), stopped="train.py:8")
     message = refusal(stopped, "later")
-    assert message.startswith("train.py has no later. It has train. It was stopped at train.py:8, ")
+    assert message.startswith(
+        "train.py has no pipeline 'later'. It has train. It was stopped at train.py:8, "
+    )
     assert "after that, only functions, classes and imports were read" in message
 
 

@@ -117,7 +117,7 @@ def test_after_the_stop_definitions_are_read(trace: Any) -> None:
     assert (two.name, two.pipeline.batch_size) == ("two", 4)
     assert "train.py:15, where it runs" in two.notes[0]
     assert two.pipeline.ops[0].args["idata"] in (32, (32,))
-    with pytest.raises(ImportFailedError, match=r"no_such. It has .*stopped at train.py:15"):
+    with pytest.raises(ImportFailedError, match=r"'no_such'. It has .*stopped at train.py:15"):
         trace(text, "no_such")
     with pytest.raises(ImportFailedError, match=r"'LATE' is not defined. It was stopped at"):
         trace(text, "two", side=3)
@@ -141,6 +141,28 @@ def test_cells_after_the_stop(trace: Any) -> None:
 def test_what_stands_under_main_is_not_run(trace: Any) -> None:
     text = HEAD + ONE + "if __name__ == '__main__':\n    raise ValueError\n"
     assert ops(trace(text, data_dir="x"))
+
+
+def test_main_is_run_if_it_is_selected(trace: Any) -> None:
+    """Up to the line where it runs a pipeline; also if it calls a function with values."""
+    main = (
+        "import argparse\n"
+        "def start(pipe):\n    pipe.run()\n    raise ValueError\n"
+        "def create(sizes):\n    return one('photos', size=sizes[1])\n"
+        "if __name__ == '__main__':\n"
+        "    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--side', type=int, default=20)\n"
+        "    start(create({1: parser.parse_args().side}))\n"
+    )
+    traced = trace(HEAD + ONE + main, "__main__", side=24)
+    assert next(op for op in traced.pipeline.ops if op.display == "resize").args["size"] == (24.0,)
+    assert traced.notes == ("the script was stopped at train.py:14, where it runs a pipeline",)
+    with pytest.raises(ImportFailedError, match="__main__ reads no option sides"):
+        trace(HEAD + ONE + main, "__main__", sides=24)
+    with pytest.raises(ImportFailedError, match=r", or select what calls it: --pipeline create\|"):
+        trace(HEAD + ONE + main, "one")
+    with pytest.raises(ImportFailedError, match="__main__ creates 0 pipelines"):
+        trace(HEAD + ONE + "if __name__ == '__main__':\n    pass\n", "__main__")
 
 
 def test_the_class_form(trace: Any) -> None:
@@ -198,7 +220,7 @@ def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("text", "pipeline", "args", "message"),
     [
-        (ONE, "oen", {}, "train.py has no oen. Did you mean one?"),
+        (ONE, "oen", {}, "train.py has no pipeline 'oen'. Did you mean one?"),
         (ONE + "a = one('x')\n", None, {"size": 3}, "creates its pipeline itself"),
         ("def f(): return 3\n", "f", {}, "f returns a value of type int. Return an nvidia"),
         (ONE, "one", {"data_dir": "x", "size": "wide"}, r"train.py:8: "),

@@ -111,7 +111,7 @@ def _overridden_defaults(
         if parameter.default is not parameter.empty and name not in passed_arguments
     }
     found = {}
-    for node in _calls_of(getattr(maker, "__name__", ""), trees):
+    for node in calls_of(getattr(maker, "__name__", ""), trees):
         plain = list(takewhile(lambda each: not isinstance(each, ast.Starred), node.args))
         passed = dict(zip(parameters, plain, strict=False))
         passed |= {each.arg: each.value for each in node.keywords if each.arg}
@@ -123,7 +123,7 @@ def _overridden_defaults(
     return found
 
 
-def _calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
+def calls_of(function: str, trees: Iterable[ast.Module]) -> Iterator[ast.Call]:
     """Yield the calls of a function in these files, including calls by attribute or alias."""
     for tree in trees:
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]

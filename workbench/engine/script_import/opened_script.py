@@ -39,7 +39,7 @@ from workbench.errors import ImportFailedError
 from workbench.system_limits import is_memory_refusal, memory_remedy
 
 MODULE = "imported_source"
-"""The ``__name__`` under which a script runs. Its ``__main__`` part is therefore skipped."""
+"""The ``__name__`` under which a script runs. Its ``__main__`` section is skipped at first."""
 _SHELL_VALUE = re.compile(r"([A-Za-z_][\w, ]*?)\s*=\s*([!%].*)")
 """Matches an IPython assignment such as ``files = !ls``, with groups for names and command."""
 _ASYNC_NAME = re.compile(r"\basync\b(?!\s+(?:def|for|with)\b)")
@@ -105,6 +105,29 @@ class OpenedScript:
         for file, tree in waiting:
             self.lines.define(tree, file, 0, self.module)
         sys.path[:] = paths
+
+    def main_sections(self) -> Iterator[tuple[str, ast.If]]:
+        """Yield the file and the statement of each ``if __name__ == "__main__"``."""
+        for file, tree in self.cells.items():
+            for each in tree.body:
+                if isinstance(each, ast.If) and "__name__" in ast.unparse(each.test):
+                    yield file, each
+
+    def run_main(self) -> Any:
+        """Run the ``__main__`` section up to the line where it runs a pipeline, and return that.
+
+        Returns None if it runs no pipeline.
+        """
+        for file, section in self.main_sections():
+            whole = self.cells[file]
+            try:
+                self.lines.run(ast.Module(section.body, []), file, self.module)
+            except StopScriptError as enough:
+                self.stopped = source_location(*frames_in(enough, self.cells)[-1])
+                return enough.pipeline
+            finally:
+                TREES[file] = whole
+        return None
 
     def launcher_variables(self) -> list[str]:
         """Return the variables in ``launcher`` that the script uses."""

@@ -20,6 +20,7 @@ from workbench.emit.templates.template_parts import PADDED_SHARD, SHARD, functio
 from workbench.engine.script_import.call_arguments import (
     CONFIGURATIONS,
     call_arguments,
+    calls_of,
     parameters_of,
     required_by,
 )
@@ -41,6 +42,8 @@ from workbench.sources import SourceKind, load_source
 
 BUILDER = "build_pipeline"
 """Pipeline function that is selected if a script has several. Exported scripts have it."""
+MAIN = "__main__"
+"""Name that selects the pipeline that the ``__main__`` section of a script runs."""
 SIDE_BY_SIDE = "build_pipelines"
 """Function that builds several parallel pipelines; the constant ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
@@ -77,6 +80,8 @@ def find_pipeline(
     Raises ImportFailedError if there is none, if there are several, or if arguments are missing.
     """
     names = vars(script.module)
+    if requested == MAIN and any(script.main_sections()):
+        return _of_main(script, arguments)
     if requested is not None:
         value = names.get(requested) or factory_method(requested, script.module)
         if value is None:
@@ -104,6 +109,38 @@ def find_pipeline(
         f"nvidia.dali.Pipeline or subclass, no {BUILDER}. If a function creates one, pass its "
         "name: --pipeline NAME."
     )
+
+
+def _of_main(script: OpenedScript, arguments: Mapping[str, Any]) -> FoundPipeline:
+    before, failures = len(script.made), len(script.lines.failures)
+    pipe = script.run_main()
+    made = _different(script.made[before:] if pipe is None else [pipe])
+    if unused := [name for name in arguments if name not in script.taken]:
+        raise ImportFailedError(
+            f"{script.file}: {MAIN} reads no option {', '.join(unused)}. Remove --arg, or select a "
+            "function with --pipeline."
+        )
+    if not made and script.lines.failures[failures:]:
+        raise script.lines.failures[failures]
+    if len(made) != 1:
+        raise ImportFailedError(
+            f"{script.file}: {MAIN} creates {len(made)} pipelines, but must create one. Select a "
+            f"function: --pipeline {'|'.join(pipeline_factories(script.module)) or 'NAME'}."
+        )
+    return FoundPipeline(lambda: made[0])
+
+
+def _callers(name: str, script: OpenedScript) -> list[str]:
+    """Return the functions of a script that call ``name``, and ``__main__`` if it does."""
+    functions = [
+        each.name
+        for tree in script.cells.values()
+        for each in tree.body
+        if isinstance(each, ast.FunctionDef) and any(calls_of(name, [ast.Module([each], [])]))
+    ]
+    sections = [ast.Module([section], []) for _, section in script.main_sections()]
+    in_main = any(any(calls_of(each, sections)) for each in (name, *functions))
+    return [each for each in functions if each != name] + [MAIN] * in_main
 
 
 def has_pipeline(script: OpenedScript) -> bool:
@@ -154,10 +191,12 @@ def _factory(
         notes = (note_of_data(kinds[parameter].about for parameter in missing),)
     call = call_arguments(value, given, script.lines.stand_ins, {} if is_exported else script.trees)
     if call.missing:
+        callers = _callers(name, script)
+        select = f", or select what calls it: --pipeline {'|'.join(callers)}" if callers else ""
         raise ImportFailedError(
             f"{file}: {name} requires {', '.join(call.missing)}. Pass "
             f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
-            f'args={{"{call.missing[0]}": ...}}).'
+            f'args={{"{call.missing[0]}": ...}}){select}.'
         )
     _complete_configurations(script, call.setting)
 
