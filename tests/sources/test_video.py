@@ -28,6 +28,7 @@ from workbench.health import check_folder
 from workbench.preview import preview_batch
 from workbench.preview.pictures.pixels import read_pixels
 from workbench.preview.request import PreviewRequest
+from workbench.preview.requests.effect import render_effect
 from workbench.preview.requests.render import render
 from workbench.preview.requests.statistics import batch_statistics
 from workbench.preview.verify import Verifier
@@ -238,6 +239,8 @@ def test_a_tile_has_the_frames_and_the_closeup_one(clips: Path, engine: Engine) 
     third = engine.call(read_pixels, request, 0, "reader.frames", 0, 0, None, None, 2)
     assert third.size == (128, 96)
     assert same([strip.values[96:, :128]], [third.values])
+    effect = engine.call(render_effect, request, [request.graph] * 2, 0)
+    assert (effect.errors, effect.alike) == (("", ""), (0, 0))
     (found,) = engine.call(batch_statistics, request)
     assert found.samples == 4
 

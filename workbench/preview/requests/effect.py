@@ -16,6 +16,7 @@ from workbench.engine.run.worker import Worker
 from workbench.errors import GraphError, PipelineError
 from workbench.graph.model import Graph
 from workbench.preview.pictures.contact_sheet import compose, encode, grid_of
+from workbench.preview.pictures.frame_strip import as_pictures
 from workbench.preview.pictures.output_tiles import scaling_for
 from workbench.preview.pictures.tiles import Tiles, make_tiles, on_host
 from workbench.preview.request import PreviewRequest, run_request
@@ -97,7 +98,9 @@ def render_effect(
         if port is not None and not reason:
             one = run.result.batches[port].sample(index)
             try:
-                made = make_tiles(worker, one, request.tile_size, scaling_for(worker, run, port))
+                shown = as_pictures(one, run.resolved.kind(port))
+                scaling = scaling_for(worker, run, port)
+                made = make_tiles(worker, shown, request.tile_size, scaling)
                 tiles.append(made)
                 outputs.append(_digest(one.arrays()[0]))
             except GraphError as error:  # no pixels: the value crops everything

@@ -28,7 +28,7 @@ export function useLines(node: NodeEntry, faint = false): Line[] {
 }
 
 /** Text in place of a picture, by kind of output. */
-const WORDS: Record<string, string> = { encoded: "JPEG", number: "number" };
+const WORDS: Record<string, string> = { encoded: "file", number: "number" };
 
 /** Picture of the node's output; a click opens the output in detail. */
 export function NodePicture({ node, faint = false }: { node: NodeEntry; faint?: boolean }) {
