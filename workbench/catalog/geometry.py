@@ -39,6 +39,8 @@ class GeometryRule:
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False
+    covers: bool = False
+    """Whether the operator moves nothing, but covers pixels (set by ``geometry_path``)."""
     exact: bool = False
     mask: Mapping[str, Value] = field(default_factory=dict)
     calls: tuple[MaskCall, ...] | None = None

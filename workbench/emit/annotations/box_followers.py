@@ -84,7 +84,7 @@ class BoxWriter(FollowerWriter):
         """Write the code that computes ``boxes`` (ltrb, pixels) after all steps except ``tail``."""
         steps = self.head
         moving = [step for step in steps if step.rule.map]
-        affine = not any(step.mix or step.rule.homography for step in steps)
+        affine = not any(s.mix or s.rule.homography or s.rule.covers for s in steps)
         if "corners" not in self.node.inputs and affine and not self.clipped_before:
             text = self._in_pixels()
             if moving:
@@ -94,10 +94,10 @@ class BoxWriter(FollowerWriter):
             corners = self.name("corners")
             self._start(corners)
             clip, mix = partial(self._clip, corners), partial(self._mix, corners)
-            self.transform(steps, corners, "corners", clip, mix)
+            self.transform(steps, corners, "corners", clip, partial(self._cover, corners), mix)
             self.call(boxes, self.helper("boxes_around"), corners)
         self._swap_classes(self.path.steps)
-        loses = any(step.rule.cuts or step.mix for step in steps)
+        loses = any(step.rule.cuts or step.rule.covers or step.mix for step in steps)
         if loses or "corners" in self.node.inputs:
             self._drop_hidden(boxes)
         else:
@@ -165,7 +165,8 @@ class BoxWriter(FollowerWriter):
         """Write the code that computes the corners of the boxes at the end of a body."""
         corners = self.variable("corners", "corners")
         self._start(corners)
-        self.transform(self.path.steps, corners, "corners", partial(self._clip, corners))
+        clip, cover = partial(self._clip, corners), partial(self._cover, corners)
+        self.transform(self.path.steps, corners, "corners", clip, cover)
         self.add(self.output_variable("corners"), corners)
         if "labels" in self.node.inputs:
             self._start_labels()
@@ -196,6 +197,19 @@ class BoxWriter(FollowerWriter):
     def _clip(self, corners: str, port: Port) -> None:
         """Write a call that clips the boxes that are partly outside the image."""
         self.call(corners, self.helper("clipped_corners"), corners, self.size(port))
+
+    def _cover(self, corners: str, step: GeometryStep) -> None:
+        """Write the calls that remove the area of boxes that a step covers too much."""
+        shown, size = self.name("shown"), self.size(step.before)
+        self.add(shown, self.applied("clipped_to", self.applied("boxes_around", corners), size))
+        if step.node.op == "erase":
+            covered = self.applied("regions_area", shown, self.erased_regions(step))
+        else:
+            grid = ("tile", "ratio", "shift_x", "shift_y")
+            given = [self.tensor_text(name, step.node) for name in grid]
+            covered = self.applied("grid_area", shown, *given)
+        most = self.argument_text("covered", self.node)
+        self.call(corners, self.helper("uncovered_corners"), corners, shown, covered, most)
 
     def _mix(self, corners: str, step: GeometryStep, mix: Mix) -> None:
         """Write the code that combines the boxes and labels of two mixed images."""

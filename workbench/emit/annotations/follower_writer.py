@@ -23,6 +23,7 @@ from workbench.graph.annotations.geometry import (
 )
 from workbench.graph.annotations.mixes import Mix
 from workbench.graph.model import Node, Port
+from workbench.graph.model.values import elements
 from workbench.graph.types.devices import device_of
 from workbench.names import join_words
 
@@ -147,23 +148,26 @@ class FollowerWriter:
         positions: str,
         kind: str,
         cut: Callable[[Port], None],
+        cover: Callable[[GeometryStep], None],
         mix: Callable[[GeometryStep, Mix], None] | None = None,
     ) -> None:
         """Write the code that transforms positions by ``steps``, the first steps of the path.
 
         ``positions`` is the variable of the positions, and ``kind`` is ``corners`` or ``points``.
-        ``cut`` is called with the image port before each step in ``clipped_before``, and ``mix``
-        for each step that mixes two images.
+        ``cut`` is called with the image port before each step in ``clipped_before``, ``cover`` for
+        each step that covers pixels, and ``mix`` for each step that mixes two images.
         """
         pending: list[GeometryStep] = []
         clipped = self.clipped_before
         for at, step in enumerate(steps):
-            if at in clipped or step.mix or step.rule.homography:
+            if at in clipped or step.mix or step.rule.homography or step.rule.covers:
                 self._move(positions, kind, pending)
             if at in clipped:
                 cut(step.before)
             if step.mix and mix:
                 mix(step, step.mix)
+            if step.rule.covers:
+                cover(step)
             if step.rule.homography:
                 function = self.helper(f"{kind}_after_perspective")
                 self.call(positions, function, positions, self._text(*self._matrix(step)))
@@ -261,6 +265,27 @@ class FollowerWriter:
         numbers = value_of(node, self.emitter.catalog[node.op], name)
         floats = [float(each) for each in numbers if isinstance(each, int | float)]  # type: ignore[union-attr]
         return f"types.Constant({floats}, shape=[{rows}, 3])"
+
+    def erased_regions(self, step: GeometryStep) -> str:
+        """Write the code of the regions that an ``erase`` covers, and return their variable."""
+        node, spec = step.node, self.emitter.catalog[step.node.op]
+        regions = self.name("regions")
+        given = [self.tensor_text(name, node) for name in ("anchor", "shape")]
+        if (axes := value_of(node, spec, "axis_names")) != "HW":
+            given.append(f"axis_names={axes!r}")
+        for name in ("normalized_anchor", "normalized_shape", "centered_anchor"):
+            whole = "normalized" if name.startswith("normalized") else name
+            if value_of(node, spec, name) or value_of(node, spec, whole):
+                given.append(f"{name}=True")
+        self.call(regions, self.helper("erased_regions"), self.size(step.before), *given)
+        return regions
+
+    def tensor_text(self, name: str, node: Node) -> str:
+        """Return the expression of a numeric argument as a tensor of floats."""
+        if name in node.inputs:
+            return self.emitter.names[node.inputs[name]]
+        value = value_of(node, self.emitter.catalog[node.op], name)
+        return f"types.Constant({[float(each) for each in elements(value)]})"  # type: ignore[arg-type]
 
     def mirrored(self, steps: Sequence[GeometryStep]) -> str:
         """Write the code that determines which images ``steps`` mirror, and return its variable.

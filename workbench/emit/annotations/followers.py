@@ -168,7 +168,17 @@ class PointWriter(FollowerWriter):
             self._see(seen, points, bool(known), self._size(port))
             known.append("cut")
 
-        self.transform(steps, points, "points", cut)
+        def cover(step: GeometryStep) -> None:
+            if step.node.op == "erase":
+                shown = self.applied("outside_regions", points, self.erased_regions(step))
+            else:
+                grid = ("tile", "ratio", "angle", "shift_x", "shift_y")
+                given = [self.tensor_text(name, step.node) for name in grid]
+                shown = self.applied("outside_grid", points, *given)
+            self.add(seen, f"{seen} & {shown}" if known else shown)
+            known.append("covered")
+
+        self.transform(steps, points, "points", cut, cover)
         return bool(known)
 
     def _see(self, seen: str, points: str, is_assigned: bool = False, size: str = "") -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from workbench.catalog.extra_operators import FOLLOWERS
-from workbench.catalog.spec import Catalog
+from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError
 from workbench.graph.annotations.followers import (
     annotation_origin,
@@ -137,6 +137,25 @@ def with_class_count(before: Graph, after: Graph, count: int) -> Graph:
         if came and node.args.get("num_classes", start) == start:
             after = after.replace_node(node.with_args({"num_classes": count}))
     return after
+
+
+_COVER_RULES: Mapping[str, Value] = {"follow_boxes": 0.5, "follow_points": "hide"}
+
+
+def with_cover_rules(graph: Graph, catalog: Catalog) -> Graph | None:
+    """Hide covered points and remove boxes that are covered by more than half.
+
+    Followers are added if there are none. Returns None if no boxes or points are an output.
+    """
+    typed, before = TypedGraph(graph, catalog), graph
+    image = next((p for p in graph.outputs.values() if typed.kind(p) == "image"), None)
+    for output, port in graph.outputs.items():
+        if image is not None and target_kind(typed, port) in ("boxes", "points"):
+            graph = _add_follower(graph, catalog, image, output, port)
+    for node in graph.walk():
+        if node.op in _COVER_RULES and "covered" not in node.args:
+            graph = graph.replace_node(node.with_args({"covered": _COVER_RULES[node.op]}))
+    return None if graph is before else graph
 
 
 def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Graph:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.graph.annotations.formats import box_format
-from workbench.graph.annotations.geometry import GeometryPath, frame_of, geometry_path
+from workbench.graph.annotations.geometry import GeometryPath, GeometryStep, frame_of, geometry_path
 from workbench.graph.annotations.mixes import MIXING, cannot_follow_reason
 from workbench.graph.annotations.sides import pair_faults
 from workbench.graph.model import Graph, Node, Port, Source
@@ -24,6 +24,10 @@ from workbench.graph.types.typed_graph import TypedGraph
 _PLACES_MIXED = (
     "it outputs the indices of the remaining boxes, but the boxes of two images have no "
     "common numbering. Reset places"
+)
+_TURNED_GRID = (
+    "how much of a box a rotated grid covers is not computed. Reset angle, or reset covered of the "
+    "follower"
 )
 _POLYGONS_MIXED = (
     "it renumbers the boxes of polygons, but the boxes of two images have no common "
@@ -47,18 +51,44 @@ def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
     kind = typed.spec(follower).follows or "any"
     first = follower.inputs.get("before")
     placeless = follower.op == "follow_labels"
-    path = geometry_path(typed, image, first, placeless=placeless)
+    covers = considers_cover(follower)
+    image = _covered_image(typed, follower, image) if covers and follows(follower) else image
+    path = geometry_path(typed, image, first, placeless=placeless, covers=covers)
     if path.blocked:
         return path
     if placeless:
         return replace(path, steps=tuple(step for step in path.steps if step.mix))
     blocked, reason = cannot_follow_reason(path, kind)
+    if covers and kind == "boxes" and (grid := next(filter(_is_turned_grid, path.walk()), None)):
+        blocked, reason = grid.node.id, _TURNED_GRID
     if any(step.mix for step in path.steps):
         if "polygons" in follower.inputs:
             blocked, reason = follower.id, _POLYGONS_MIXED
         if follower.args.get("places"):
             blocked, reason = follower.id, _PLACES_MIXED
     return replace(path, blocked=blocked, reason=reason)
+
+
+def considers_cover(follower: Node) -> bool:
+    """Return whether a follower changes annotations under operators that cover pixels."""
+    return follower.args.get("covered", "keep") not in ("keep", 1, 1.0)
+
+
+def _covered_image(typed: TypedGraph, follower: Node, image: Port) -> Port:
+    """Return the output image at the pixel positions of ``image``, after what may cover it."""
+    graph = typed.graph
+    outputs = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
+    frame = frame_of(typed, image) if image not in outputs else None
+    for port in outputs if frame else ():
+        needed = ancestors(graph, [port])
+        if image.node in needed and follower.id not in needed and frame_of(typed, port) == frame:
+            return port
+    return image
+
+
+def _is_turned_grid(step: GeometryStep) -> bool:
+    node = step.node
+    return node.op == "grid_mask" and ("angle" in node.inputs or bool(node.args.get("angle")))
 
 
 def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:

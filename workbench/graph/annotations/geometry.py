@@ -128,13 +128,15 @@ def geometry_path(
     first: Port | None = None,
     *,
     placeless: bool = False,
+    covers: bool = False,
     frames: dict[Port, Port] | None = None,
 ) -> GeometryPath:
     """Return the geometric operators between a decoder and an image, in topological order.
 
     ``first`` is an earlier image at which the path starts instead of the decoder. If ``placeless``
     is true, the annotations have no positions, such as the class of an image, so operators need no
-    rule. The frame of each intermediate image is added to ``frames``.
+    rule. If ``covers`` is true, operators that cover pixels are steps. The frame of each
+    intermediate image is added to ``frames``.
     """
     graph, frames = typed.graph, {} if frames is None else frames
     rules = geometry_rules()
@@ -147,7 +149,7 @@ def geometry_path(
         if spec is None:
             break
         if node.bodies:
-            through = _through_block(typed, node, image)
+            through = _through_block(typed, node, image, covers)
             if isinstance(through, GeometryPath):
                 return GeometryPath(image, tuple(steps), through.blocked, through.reason)
             if through.bodies:
@@ -176,6 +178,10 @@ def geometry_path(
                 of = list(dict.fromkeys(frames[each] for each in (source, *others)))
                 if len(of) > 1:
                     return _blocked_path(image, steps, node, _mixing_reason(of))
+        elif covers and spec.category == "occlusion":
+            if reason := _cover_reason(node, spec):
+                return _blocked_path(image, steps, node, reason)
+            steps.insert(0, GeometryStep(node, source, image, _COVER))
         elif not rules.keeps_places(spec) and not placeless:
             return _blocked_path(image, steps, node, _missing_rule_reason(node, spec))
         if is_decoder(spec):
@@ -234,7 +240,9 @@ def _other_images(typed: TypedGraph, node: Node, source: Port) -> list[Port]:
     return [port for port in node.inputs.values() if port != source and typed.kind(port) == "image"]
 
 
-def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep | GeometryPath:
+def _through_block(
+    typed: TypedGraph, block: Node, image: Port, covers: bool
+) -> GeometryStep | GeometryPath:
     """Represent a block as one step, with empty ``bodies`` if the block does not move pixels.
 
     Returns a blocked path if annotations cannot follow through the block.
@@ -244,7 +252,8 @@ def _through_block(typed: TypedGraph, block: Node, image: Port) -> GeometryStep 
     for name, body in block.bodies.items():
         scope = block.scope(name)
         given = body.outputs.get(image.output)
-        path = geometry_path(typed.at_scope(scope), given) if given is not None else None
+        at = typed.at_scope(scope)
+        path = geometry_path(at, given, covers=covers) if given is not None else None
         if path is not None and path.blocked:
             return path
         mixed = next((step for step in path.walk() if step.mix), None) if path else None
@@ -279,10 +288,12 @@ def may_be_cropped(typed: TypedGraph, image: Port) -> bool:
 
 
 _WHOLE = GeometryRule(exact=True, calls=())
+_COVER = GeometryRule(exact=True, calls=(), covers=True)
 _OTHER_IMAGE = (
     "its bodies do not all output a version of the same image. Use annotations from "
     "before it, or pass the same image through all of its bodies"
 )
+_UNKNOWN_COVER = "what it covers is unknown, because {}. {}, or reset covered of the follower"
 _MIXED_INSIDE = (
     "it mixes images of a part of the batch, inside a block. Mix the images outside the block"
 )
@@ -295,6 +306,17 @@ def _mixing_reason(frames: Collection[Port]) -> str:
         "of each would be misplaced. Use annotations from before it, or move all images in the "
         "same way, with one operator after it"
     )
+
+
+def _cover_reason(node: Node, spec: OpSpec) -> str:
+    """Explain why the pixels that a node covers are unknown, or return ""."""
+    if node.op == "erase":
+        axes = {*str(value_of(node, spec, "axis_names"))}
+        if {"anchor", "shape"} - {*node.args, *node.inputs}:
+            return _UNKNOWN_COVER.format("anchor and shape are not both set", "Set both")
+        if "axes" in node.args or not axes <= {"H", "W"}:
+            return _UNKNOWN_COVER.format("its axes are not H and W", "Set axis_names to HW")
+    return ""
 
 
 def _missing_rule_reason(node: Node, spec: OpSpec) -> str:

@@ -22,16 +22,22 @@ _MIRRORS = {
 def covering_warnings(typed: TypedGraph) -> Iterator[Fault]:
     """Warn about operators that cover pixels if the graph outputs boxes, points or masks."""
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
+    declared = {node.op for node in typed.graph.walk() if "covered" in node.args}
+    kinds -= {kind for kind in kinds if f"follow_{kind}" in declared}
     annotations = [kind for kind in ("boxes", "points", "mask") if kind in kinds]
     if not annotations:
         return
+    followers = [f"follow_{kind}" for kind in annotations if kind != "mask"]
     for node in typed.graph.walk():
         spec = typed.catalog.find(node.op)
         if spec is not None and spec.category == "occlusion":
             listed = " and ".join(annotations).replace("mask", "masks")
             words = f"{node.op} covers pixels, and {listed} under it are output as if visible"
-            remedy = f"Remove {node.id} if covered objects must not be annotated."
-            yield Fault(node.id, "", words, remedy, "covered")
+            remedy = f"Set covered of {' and '.join(followers)}, or remove {node.id}."
+            yield Fault(node.id, "", words, remedy if followers else _REMOVE, "covered")
+
+
+_REMOVE = "Remove it if covered objects must not be annotated."
 
 
 def side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:

@@ -46,7 +46,8 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
                 break
             name = free_id(graph, f"{node.id}_on_{step.node.id}")
             own = {port: fed for port, fed in node.inputs.items() if port != "polygons"}
-            between = replace(node, id=name, inputs={**own, "image": step.after})
+            args = {arg: value for arg, value in node.args.items() if arg != "covered"}
+            between = replace(node, id=name, args=args, inputs={**own, "image": step.after})
             graph = replace(graph, nodes=(*graph.nodes, between))
     return with_dependencies(graph, catalog)
 

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from functools import partial
 
 from workbench.catalog.spec import ArgSpec, Value
+from workbench.graph.annotations.follower_edits import with_cover_rules
 from workbench.graph.annotations.sides import NO_PAIRS
 from workbench.graph.edits.edit import free_seed, set_arg
 from workbench.graph.edits.generators import generator_args, uniform_values
@@ -255,7 +256,8 @@ def fix_sides(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("covered")
 def fix_covered(case: Case) -> Iterator[FixCandidate]:
-    """Offer to remove the operator that the warning is about."""
+    """Offer to consider what is covered, or to remove the operator that covers it."""
+    yield "Hide covered points, remove covered boxes", case.edit(with_cover_rules)
     yield case.removal()
 
 
