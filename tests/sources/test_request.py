@@ -145,6 +145,27 @@ def test_images_and_sizes_from_outside_are_two_requests(engine: Engine, tmp_path
         preview_batch(engine, PreviewRequest(found.graph, wrong, tiles=2))
 
 
+def test_whole_videos_from_outside_keep_the_name_of_the_input(
+    engine: Engine, tmp_path: Path
+) -> None:
+    @pipeline_def(batch_size=2, num_threads=1, device_id=None)
+    def clips() -> Any:
+        return fn.decoders.video(fn.external_source(name="CLIP"), sequence_length=4)
+
+    graph = from_pipeline(clips()).graph
+    data = open_datasets(write_clips(tmp_path / "clips", clips=2, frames=8))
+    assert Verifier(graph, data, 3, engine=engine).run().exact
+    opened = with_datasets(graph, data)
+    (source,) = opened.sources
+    assert (source.id, source.op, source.kind) == ("CLIP", "request", "request_videos")
+    pipe, texts = served_models(opened, tmp_path)
+    assert 'name: "CLIP"' in texts["config.pbtxt"]
+    files = sorted((tmp_path / "clips").rglob("*.avi"))
+    pipe.feed_input("CLIP", [np.fromfile(file, np.uint8) for file in files])
+    ((sequences,),) = script_batches(opened, tmp_path / "clips", 1, tmp_path)
+    assert same([np.asarray(each) for each in pipe.run()[0]], sequences)
+
+
 @pytest.mark.gpu
 def test_a_video_from_outside_is_decoded_on_the_gpu(tmp_path: Path) -> None:
     """As by ``experimental.inputs.video`` of the device mixed."""

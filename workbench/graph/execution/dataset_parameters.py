@@ -230,7 +230,7 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
     """
     richer = load_source(dataset.kind).with_targets
     if dataset.kind == "video" and _feeds(graph, source, _VIDEO_DECODER):
-        return "encoded_videos"
+        return "request_videos" if source.op == "request" else "encoded_videos"
     if source.kind in (dataset.kind, *richer) or not missing_ports(
         graph, source, dataset.kind, dataset
     ):

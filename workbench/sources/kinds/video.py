@@ -362,10 +362,10 @@ class EncodedVideos(Video):
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
     find = staticmethod(find_encoded_videos)
-    reader = None
-    sampled = staticmethod(read_sampled_files)
+    reader: Any = None
+    sampled: Any = staticmethod(read_sampled_files)
     sampler_helpers = (Sampler,)
-    outputs = ("jpegs", "labels")
+    outputs: tuple[str, ...] = ("jpegs", "labels")
     unread: ClassVar = {}
     pixels = ""
     begins: ClassVar = {}
@@ -376,6 +376,34 @@ class EncodedVideos(Video):
 
     def accepts(self, path: Path) -> bool:
         return False  # videos are read as sequences, unless a graph decodes them
+
+
+def find_request_videos(data: Any) -> dict[str, Any]:
+    """Return the arguments of the file reader for a file, a folder, class folders or a list."""
+    files, labels = files_of(data, VIDEOS)
+    return {"files": files, "labels": labels}
+
+
+def read_request_videos(**options: Any) -> Any:
+    """Read whole sample videos from files instead of using ``fn.external_source``."""
+    videos, _ = fn.readers.file(**options)
+    return videos
+
+
+class RequestVideos(EncodedVideos):
+    """Source kind for whole videos that clients send to a server; without one, files are read."""
+
+    about = "video files in place of requests (.avi, .webm, or a folder of these)"
+    op = "request"
+    find = staticmethod(find_request_videos)
+    reader = staticmethod(read_request_videos)
+    sampled = None
+    outputs = ("jpegs",)
+    options: frozenset[str] = frozenset()
+    seeded = False
+
+    def class_names(self, dataset: Dataset) -> list[str]:
+        return []
 
 
 def find_sample_videos(data: Any) -> dict[str, Any]:
@@ -433,5 +461,6 @@ class VideoRequest(Video):
 SOURCES = {
     "video": Video(),
     "encoded_videos": EncodedVideos(),
+    "request_videos": RequestVideos(),
     "video_request": VideoRequest(),
 }
