@@ -22,6 +22,7 @@ from workbench.commands.check import check
 from workbench.commands.diff import diff_command
 from workbench.commands.import_command import import_command
 from workbench.commands.options import DATA as _DATA
+from workbench.commands.options import SAMPLER as _SAMPLER
 from workbench.commands.options import SOURCE as _SOURCE
 from workbench.commands.options import graph_warnings
 from workbench.commands.options import load_source_graph as _load_source_graph
@@ -30,6 +31,7 @@ from workbench.commands.options import print_warnings as _print_warnings
 from workbench.commands.options import refuse_overwriting_source as _spare
 from workbench.commands.options import renamed_option as _renamed_option
 from workbench.commands.options import report_errors as _report_errors
+from workbench.commands.options import with_sampler as _with_sampler
 from workbench.commands.options import writable_file as _writable_file
 from workbench.commands.options import writable_path as _writable_path
 from workbench.commands.pack import pack
@@ -153,6 +155,7 @@ def recipes() -> None:
 @main.command()
 @_SOURCE
 @_DATA
+@_SAMPLER
 @click.option(
     "-o",
     "--output",
@@ -190,6 +193,7 @@ def recipes() -> None:
 def preview(
     graph: str,
     data: Datasets,
+    sampler: str | None,
     output: str,
     batch: int,
     seed: int | None,
@@ -224,6 +228,7 @@ def preview(
         _load_source_graph(graph), **{k: v for k, v in chosen.items() if v is not None}
     )
     edited, datasets = _opened_on(edited, data)
+    edited = _with_sampler(edited, sampler)
     _require_gpu(edited)
     request = PreviewRequest(edited, datasets, batch, tiles, lossless=mime == "image/png")
     with Engine() as engine:
@@ -283,6 +288,7 @@ def share(graph: str, data: Datasets, output: str) -> None:
 @main.command()
 @_SOURCE
 @_DATA
+@_SAMPLER
 @click.option(
     "--batches",
     type=click.IntRange(1, MAX_BATCH),
@@ -301,7 +307,14 @@ def share(graph: str, data: Datasets, output: str) -> None:
     help="Compare the exported script, or the exported PyTorch loader.",
 )
 @_report_errors
-def verify(graph: str, data: Datasets, batches: int, device: str | None, target: str) -> None:
+def verify(
+    graph: str,
+    data: Datasets,
+    sampler: str | None,
+    batches: int,
+    device: str | None,
+    target: str,
+) -> None:
     """Compare the exported script with the preview, bit for bit.
 
     With --target pytorch, compare the exported loader instead, for at most one epoch. The last
@@ -316,6 +329,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
     opened = _load_source_graph(graph)
     edited = opened if device is None else set_setting(opened, device=device)
     edited, datasets = _opened_on(edited, data)
+    edited = _with_sampler(edited, sampler)
     _require_gpu(edited)
     with click.progressbar(length=1000, label="verifying", file=sys.stderr) as bar:
 
@@ -335,6 +349,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 @main.command()
 @_SOURCE
 @_DATA
+@_SAMPLER
 @click.option(
     "--target",
     type=click.Choice(TARGETS),
@@ -372,6 +387,7 @@ def verify(graph: str, data: Datasets, batches: int, device: str | None, target:
 def export(
     graph: str,
     data: Datasets,
+    sampler: str | None,
     target: str,
     with_: str | None,
     plain: bool,
@@ -396,6 +412,7 @@ def export(
     if data:
         opened, datasets = _opened_on(opened, data)
         opened = with_datasets(opened, datasets)
+    opened = _with_sampler(opened, sampler)
     read = datasets_as_read(opened, datasets or data) if data else {}
     if skip_bad:
         exported, read = _export_good(opened, read, target, with_ or "", plain, output)

@@ -10,11 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
 import workbench as wb
 from tests.helpers import import_script, same
 from tests.thorough import one_in
+from workbench.cli import main
 from workbench.emit.targets import export
 from workbench.errors import DataError, GraphExportError, WorkbenchError
 from workbench.graph import Graph
@@ -349,6 +351,17 @@ def test_data_without_random_access_are_refused(animals: Path, shapes: Path) -> 
             wb.read(data, sampler="balanced")
     with pytest.raises(WorkbenchError, match="reader: A sampler needs data"):
         wb.Workbench(shapes / "webdataset", graph_of(animals, sampler="balanced")).batch(0)
+
+
+def test_commands_have_a_sampler(animals: Path, shapes: Path, tmp_path: Path) -> None:
+    made = tmp_path / "pipe.py"
+    options = ["rotate-jitter", "--sampler", "balanced", "--data"]
+    found = CliRunner().invoke(main, ["export", *options, str(animals), "-o", str(made)])
+    assert found.exit_code == 0, found.output
+    assert 'sampler="balanced"' in made.read_text()
+    found = CliRunner().invoke(main, ["verify", *options, str(shapes / "webdataset")])
+    assert found.exit_code == 1
+    assert "A sampler needs data whose samples can be read in any order" in found.output
 
 
 def test_targets_without_python_are_refused(animals: Path) -> None:

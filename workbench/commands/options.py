@@ -303,6 +303,15 @@ def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
     return graph, data
 
 
+def with_sampler(graph: Graph, sampler: str | None) -> Graph:
+    """Return the graph with a sampler for each of its sources, or unchanged without ``sampler``."""
+    for source in graph.sources if sampler else ():
+        if source.kind:
+            load_source(source.kind).with_sampler()  # raises DataError with the reason
+        graph = graph[source.id].set(sampler=sampler)
+    return graph
+
+
 def _kind_of(graph: Graph, name: str) -> str:
     return next((each.kind for each in graph.sources if parameter_of(each) == name), "")
 
@@ -326,6 +335,12 @@ DATA = click.option(
     callback=_parse_datasets,
     help=f"{_KINDS}. If the graph has several parameters, repeat the option with the name of each. "
     "Not needed if the graph's reader already lists its files.",
+)
+SAMPLER = click.option(
+    "--sampler",
+    type=click.Choice(["random", "balanced"]),
+    help="Order of the samples. random: each epoch is a random order of all. balanced: samples are "
+    "drawn equally often from each class.",
 )
 SOURCE = click.argument("graph", metavar="RECIPE|GRAPH.json")
 RECORD = click.Path(exists=True, dir_okay=False)

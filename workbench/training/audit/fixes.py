@@ -70,6 +70,7 @@ _FIXES: dict[str, dict[str, str]] = {
     "with_replacement": {
         "torch": "If this is not intended, pass shuffle=True to the DataLoader instead of a "
         "sampler that samples with replacement.",
+        "workbench": "If this is not intended, pass sampler='random' to wb.read.",
         "any": "If this is not intended, shuffle the list of samples instead of sampling from it.",
     },
     "no_shuffle": {
