@@ -16,7 +16,7 @@ from tests.sources.clips import write_clips
 from workbench.catalog import load_catalog
 from workbench.emit.targets import export
 from workbench.engine import Engine
-from workbench.engine.importing import from_pipeline
+from workbench.engine.importing import from_file, from_pipeline
 from workbench.errors import DataError, GraphExportError, PipelineError
 from workbench.graph import Graph, check_graph, load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
@@ -140,6 +140,11 @@ def test_images_and_sizes_from_outside_are_two_requests(engine: Engine, tmp_path
     assert [np.asarray(each).shape for each in given] == [(10, 12, 3), (11, 12, 3)]
     assert "data_type: TYPE_FP32\n    dims: [ -1 ]" in files["config.pbtxt"]
     assert '"SIZE": "FP32"' in files["client.py"]
+    text = export(found.graph, "script").main.text
+    (tmp_path / "edited.py").write_text(text.replace("BATCH_SIZE = 2", "BATCH_SIZE = 3"))
+    again = from_file(tmp_path / "edited.py")
+    assert again.report.is_exact
+    assert again.graph.nodes == found.graph.nodes
     wrong = open_datasets({"data": f"array_request:{sizes}", "data_2": f"array_request:{sizes}"})
     with pytest.raises(PipelineError, match=r"the type float32 and the shape \[2\], but the"):
         preview_batch(engine, PreviewRequest(found.graph, wrong, tiles=2))
@@ -213,6 +218,11 @@ def test_a_video_from_outside_is_read_in_sequences(
     assert same(sequences, expected)
     assert [len(each) for each in sequences] == [6, 2 if policy == "partial" else 6] * 2
     assert Verifier(found.graph, open_datasets(data), 8, engine=engine).run().exact
+    text = export(found.graph, "script").main.text
+    (tmp_path / "edited.py").write_text(text.replace("BATCH_SIZE = 4", "BATCH_SIZE = 3"))
+    again = from_file(tmp_path / "edited.py")
+    assert again.report.is_exact
+    assert again.graph.nodes == found.graph.nodes
     if policy == "partial":
         with pytest.raises(GraphExportError, match="Set last_sequence_policy to pad"):
             export(found.graph, "triton")

@@ -173,6 +173,37 @@ def test_encoded_videos_are_decoded_in_preview_script_and_loader(
     assert served.notes[0] == "decode uses the default of start_frame."
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", ["frame numbers", "decoder", "video_request"])
+def test_videos_are_measured_and_read_by_pytorch(
+    kind: str, clips: Path, tmp_path: Path, engine: Engine
+) -> None:
+    pytest.importorskip("torch", reason="torch is not installed")
+    graph = decoding(sequence_length=LENGTH, stride=STRIDE)
+    if kind == "frame numbers":
+        graph = a_graph()
+        (reader, *others) = graph.nodes
+        reader = reader.with_args({"enable_frame_num": "sequence", "enable_timestamps": True})
+        outputs = {"number": Port("reader", "frame_num"), "time": Port("reader", "timestamps")}
+        graph = replace(graph, nodes=(reader, *others), outputs=graph.outputs | outputs)
+    elif kind == "video_request":
+        args = {"sequence_length": LENGTH, "last_sequence_policy": "pad"}
+        reader = Source("reader", "experimental.inputs.video", args, kind="video_request")
+        shown = {"frames": Port("reader", "output")}
+        graph = replace(graph, nodes=(reader,), outputs=shown)
+    assert Verifier(graph, str(clips), 8, engine=engine).run().exact
+    rows = Benchmark(graph, str(clips), measurement_config=SHORT).run().measurements
+    assert next(row.median for row in rows if row.device == "cpu")
+    module = import_script(export(graph, "pytorch", load_catalog()).main.text, tmp_path)
+    batch = next(iter(module.Loader(module.build_pipeline(str(clips)))))
+    assert batch["frames"].shape[:2] == (4, LENGTH)
+    ((frames, *_),) = script_batches(graph, clips, 1, tmp_path)
+    if kind == "video_request":  # the loader reads shuffled data otherwise
+        assert same(list(batch["frames"].numpy()), frames)
+    if kind == "frame numbers":
+        assert batch["number"].shape == batch["time"].shape == (4, LENGTH)
+
+
 def test_sequences_of_any_length_are_refused_where_a_batch_is_one_array() -> None:
     graph = decoding(pad_mode="none", sequence_length=LENGTH)
     with pytest.raises(GraphExportError, match="frames may have sequences of different lengths"):

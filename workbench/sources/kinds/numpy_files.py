@@ -264,7 +264,7 @@ def find_sample_arrays(data: Any) -> dict[str, Any]:
 
 def read_sample_arrays(files: Any, dtype: Any, shape: Any, layout: str = "", **options: Any) -> Any:
     """Read sample arrays from files instead of using ``fn.external_source``."""
-    for file in files:
+    for file in filter(os.path.getsize, files):  # DALI reports empty files
         found = numpy.load(file, mmap_mode="r")
         fits = len(found.shape) == len(shape) and all(
             wanted in (-1, side) for wanted, side in zip(shape, found.shape, strict=True)

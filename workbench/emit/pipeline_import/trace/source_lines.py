@@ -137,7 +137,10 @@ class Lines:
         return calls[0].keywords if len(calls) == 1 else []
 
     def literals(self, op: TracedOp) -> dict[str, Value]:
-        """Return the values of a call's arguments that are literals, or constants of its file."""
+        """Return the values of a call's arguments that are literals, or constants of its file.
+
+        ``types.UINT8`` is returned as its name.
+        """
         place = self._places[op.name]
         statements = self._files.get(place.file, ()) if place is not None else ()
         constants = {
@@ -147,10 +150,12 @@ class Lines:
             for target in node.targets
             if isinstance(target, ast.Name)
         }
-        found = {}
+        found: dict[str, Value] = {}
         for keyword in self.keywords(op):
             name = keyword.value.id if isinstance(keyword.value, ast.Name) else ""
-            if keyword.arg is not None:
+            if keyword.arg is not None and ast.unparse(keyword.value).startswith("types."):
+                found[keyword.arg] = ast.unparse(keyword.value).removeprefix("types.")
+            elif keyword.arg is not None:
                 with suppress(ValueError):
                     value = ast.literal_eval(constants.get(name, keyword.value))
                     found[keyword.arg] = tuple(value) if isinstance(value, list) else value
