@@ -529,3 +529,26 @@ def test_an_image_made_from_what_a_follower_gives_has_one_more(folder: Path) -> 
     _, boxes, labels = run_graph(made)
     assert all(len(b) == len(n) for b, n in zip(boxes, labels, strict=True))
     assert made.outputs["labels"] == Port(further.id, "labels")
+
+
+@pytest.mark.parametrize("relative", [False, True])
+@pytest.mark.parametrize("block", [False, True])
+def test_tight_boxes_are_around_the_outlines(folder: Path, relative: bool, block: bool) -> None:
+    start = wb.read(folder / "boxes.json", polygon_masks=True, ltrb=True, ratio=relative)
+    graph = start.decode().rotate(angle=30.0, keep_size=False, **({"p": 0.5} if block else {}))
+    graph = with_nodes(graph.flip(horizontal=1), points=Port("follow_points", "points"))
+    with pytest.raises(GraphFaultsError, match=r"needs the outlines.*Turn on polygon_masks"):
+        graph["follow_boxes"].set(tight=True)
+    boxes = graph.node("follow_boxes").with_args({"tight": True, "visible": 0.0})
+    (fault,) = check_graph(graph.replace_node(boxes))
+    graph = fixes(ResolvedGraph(graph.replace_node(boxes), CATALOG), fault)[0].graph
+    batch = graph.with_settings(batch_size=4).batch(0)
+    assert sum(len(np.asarray(each)) for each in batch.boxes)
+    for at in range(4):
+        points, sides = np.asarray(batch.points[at]), np.asarray(batch.images[at]).shape[1::-1]
+        sides = (1, 1) if relative else sides
+        wanted = []
+        for _, first, end in np.asarray(batch.polygons[at]):
+            outline = points[first:end]
+            wanted.append([*outline.min(axis=0).clip(0), *outline.max(axis=0).clip(0, sides)])
+        np.testing.assert_allclose(np.asarray(batch.boxes[at]), wanted, atol=0.01)

@@ -14,6 +14,7 @@ from tests.graph.annotations.test_sides import poses
 from tests.helpers import with_nodes
 from workbench.emit.annotations import helpers
 from workbench.graph.checks.check import check_graph
+from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.model import Port
 
 HEIGHT, WIDTH, MOST = 40, 60, 0.4
@@ -38,6 +39,8 @@ def test_covered_points_are_hidden_and_covered_boxes_removed(
 ) -> None:
     start = wb.read(poses(tmp_path), ltrb=True).decode().with_settings(batch_size=4)
     start = start.flip(horizontal=1)
+    followed = getattr(start, op)(**{"anchor": (0.0, 0.0), **args} if op == "erase" else args)
+    assert [fault.code for fault in check_warnings(followed)] == ["covered"]
     if "p" in args:  # random regions, in a block
         args = {**args, "anchor": wb.fn.random.uniform(range=[0.0, 0.5], shape=[2], seed=3)}
     graph = getattr(start, op)(**args)["follow_points"].set(covered="hide")

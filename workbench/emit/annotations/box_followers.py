@@ -85,6 +85,7 @@ class BoxWriter(FollowerWriter):
         steps = self.head
         moving = [step for step in steps if step.rule.map]
         affine = not any(s.mix or s.rule.homography or s.rule.covers for s in steps)
+        affine = affine and not self._is_tight
         if "corners" not in self.node.inputs and affine and not self.clipped_before:
             text = self._in_pixels()
             if moving:
@@ -96,6 +97,10 @@ class BoxWriter(FollowerWriter):
             clip, mix = partial(self._clip, corners), partial(self._mix, corners)
             self.transform(steps, corners, "corners", clip, partial(self._cover, corners), mix)
             self.call(boxes, self.helper("boxes_around"), corners)
+            if self._is_tight:
+                arguments = (boxes, self.fed("boxes"), self.fed("polygons"))
+                self.comment = "Boxes around the outlines in the moved image"
+                self.call(boxes, self.helper("tight_boxes"), *arguments)
         self._swap_classes(self.path.steps)
         loses = any(step.rule.cuts or step.rule.covers or step.mix for step in steps)
         if loses or "corners" in self.node.inputs:
@@ -192,7 +197,17 @@ class BoxWriter(FollowerWriter):
         if "corners" in self.node.inputs:
             self.add(corners, self.fed("corners"))
         else:
-            self.call(corners, self.helper("corners_of"), self._in_pixels())
+            boxes = self._in_pixels()
+            if self._is_tight or (self.node.op == "carry_boxes" and "vertices" in self.node.inputs):
+                vertices = self.fed("vertices")
+                if self._format[0] == "relative":
+                    vertices = f"{vertices} * {self.first_size()}"
+                boxes = self.applied("with_vertices", boxes, vertices)
+            self.call(corners, self.helper("corners_of"), boxes)
+
+    @property
+    def _is_tight(self) -> bool:
+        return bool(self.node.args.get("tight")) and "vertices" in self.node.inputs
 
     def _clip(self, corners: str, port: Port) -> None:
         """Write a call that clips the boxes that are partly outside the image."""

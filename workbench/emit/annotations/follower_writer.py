@@ -49,7 +49,7 @@ class FollowerWriter:
             )
         self.path = path
         in_shares = self.relative and not CARRIED_INPUTS & {*node.inputs}
-        self.tail = _last_relative_steps(path, in_shares)
+        self.tail = () if node.args.get("tight") else _last_relative_steps(path, in_shares)
         """Trailing steps of the path that only mirror relative positions or leave them unchanged.
         """
         self.head = path.steps[: len(path.steps) - len(self.tail)]

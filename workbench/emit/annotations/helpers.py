@@ -346,6 +346,37 @@ def visible_boxes(
     return boxes if labels is None else (boxes, found[3][:-1])
 
 
+# Boxes around outlines. Vertices (V, 2) pass through the operators as boxes without an area.
+
+
+def with_vertices(boxes: DataNode, vertices: DataNode) -> DataNode:
+    """Boxes, followed by one box for each vertex."""
+    return fn.cat(boxes, joined(vertices, vertices))
+
+
+def tight_boxes(around: DataNode, boxes: DataNode, polygons: DataNode) -> DataNode:
+    """The boxes around the vertices of each box, from boxes ``around`` both (with_vertices).
+
+    Boxes without vertices, and boxes that an operator removed, are unchanged.
+    """
+    count = boxes.shape()[0]
+    own, vertices = around[:count], around[count:, 0:2]
+    vertices = fn.cat(vertices, types.Constant([0.0, 0.0], shape=[1, 2]))
+    numbers = types.Constant([*map(float, range(65536))], shape=[1, 65536])
+    at = numbers[:, : vertices.shape()[0]]
+    inside = (at >= polygons[:, 1:2]) & (at < polygons[:, 2:3])
+    owners = 1.0 * inside * (polygons[:, 0:1] + 1)
+    owners = fn.cat(owners, 0.0 * at)  # at least one row
+    owner = fn.reductions.max(owners, axes=0, keep_dims=True) - 1.0
+    places = fn.cast(fn.expand_dims(box_numbers(boxes), axes=1), dtype=types.FLOAT)
+    other = fn.expand_dims(1.0 * (owner != places), axes=2)
+    vertices = fn.expand_dims(vertices, axes=0) * (1.0 - other)
+    low = fn.reductions.min(vertices + 1e9 * other, axes=1)
+    high = fn.reductions.max(vertices - 1e9 * other, axes=1)
+    found = 1.0 * ((low[:, 0:1] <= high[:, 0:1]) & (areas_of(own) > 0.0))
+    return found * joined(low, high) + (1.0 - found) * own
+
+
 # Covered boxes and points. Regions (R, 4) are in whole pixels: left, top, right, bottom.
 
 

@@ -93,6 +93,8 @@ def through_blocks(graph: Graph, node: Node, path: GeometryPath | None) -> Graph
     start = {} if state[0] == "map" else start
     if node.op == "follow_boxes" and "labels" in node.inputs and numbered_pairs(node):
         state, start = (*state, "labels"), {**start, "labels": node.inputs["labels"]}
+    if node.args.get("tight") and "vertices" in node.inputs:
+        start = {**start, "vertices": node.inputs["vertices"]}
     carried = _Carried(graph, node, state)
     given, before = carried.through(scope, path, start, path.start)
     return carried.graph.replace_node(node.fed({**given, "before": before}))

@@ -103,6 +103,10 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
     if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
         words = f"the format of the boxes {node.inputs['boxes']} is unknown"
         yield Fault(node.id, "format", words, "Choose a format.", "missing_arg")
+    if node.args.get("tight") and not {"polygons", "vertices"} <= node.inputs.keys():
+        words = "it needs the outlines of the objects, as polygons and vertices"
+        remedy = "Turn on polygon_masks of the reader, and connect both."
+        yield Fault(node.id, "tight", words, remedy, "tight")
     rows = polygons_as_read(graph, node)
     if rows is not None:
         words = f"{rows} refers to the boxes as read, of which {node.id} drops some"

@@ -20,6 +20,7 @@ from workbench.graph.fixes.case import (
     short_value_text,
 )
 from workbench.graph.fixes.unfed_inputs import feed_from_new, feed_of
+from workbench.graph.model import Port, Source
 from workbench.graph.model.policy import bins_of, repaired_policy
 from workbench.graph.model.values import value_fault, value_limits
 from workbench.graph.types.tensor_type import integer_range
@@ -259,6 +260,20 @@ def fix_covered(case: Case) -> Iterator[FixCandidate]:
     """Offer to consider what is covered, or to remove the operator that covers it."""
     yield "Hide covered points, remove covered boxes", case.edit(with_cover_rules)
     yield case.removal()
+
+
+@remedy("tight")
+def fix_tight(case: Case) -> Iterator[FixCandidate]:
+    """Offer to connect the outlines of the reader that the boxes come from."""
+    port, graph = case.node.inputs.get("boxes"), case.graph
+    reader = graph.node(port.node) if port is not None and graph.has(port.node) else None
+    if isinstance(reader, Source) and {"polygon_masks"} <= case.catalog[reader.op].args.keys():
+        rows = {name: Port(reader.id, name) for name in ("polygons", "vertices")}
+        read = graph.replace_node(reader.with_args({"polygon_masks": True}))
+        yield (
+            f"Connect the outlines of {reader.id}",
+            partial(read.replace_node, case.node.fed(rows)),
+        )
 
 
 @remedy("scale")

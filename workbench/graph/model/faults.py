@@ -20,8 +20,8 @@ FaultCode = Literal[
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons", "pairs",
-    "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable",
-    "random", "without_area", "box_layout", "silent", "orientation",
+    "tight", "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang",
+    "unusable", "random", "without_area", "box_layout", "silent", "orientation",
     "unequal", "readers", "unit",
 ]  # fmt: skip
 """The kind of fault, which determines the fixes in ``graph/fixes``."""
