@@ -10,8 +10,9 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+import workbench as wb
 from tests.emit.targets.test_annotations import loader_of
-from tests.helpers import CATALOG, with_settings
+from tests.helpers import CATALOG, script_batches, with_settings
 from tests.sources.test_memory import SHORT
 from tests.sources.test_targets_in_records import opened, read_alone
 from tests.thorough import one_in
@@ -132,7 +133,7 @@ FAULTS = {
     "1 0.5 -0.5 0.25 0.25": "line 2 has -0.5, which is not relative",
     "1 0.5 nan 0.25 0.25": "line 2 has a NaN or infinite number",
     "5 0.5 0.5 0.25 0.25": "line 2 has the class 5, but the names end at 4",
-    "0.5 0.5 0.5 0.25 0.25": "line 2 has the class 0.5, which is not an integer from 0",
+    "0.5 0.5 0.5 0.25 0.25": "line 2 has the class 0.5, which is not an integer from 0 to 99999",
     "cat 0.5 0.5 0.25 0.25": "line 2 is not numbers only: 'cat 0.5 0.5 0.25 0.25'",
 }
 
@@ -185,6 +186,17 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
     assert found[1].tolist() == [2, 1]
     assert found[2].tolist() == [[1, 0, 4]]
     np.testing.assert_allclose(found[3], [[0.5, 0.25], [0.75, 0.5], [0.5, 0.75], [0.25, 0.5]])
+    graph = wb.read(str(copied), polygon_masks=True).decode().rotate(angle=30, keep_size=True)
+    graph = with_settings(graph, batch_size=1)
+    (batch,) = script_batches(graph, copied, 1, tmp_path)
+    turned = dict(zip(graph.outputs, batch, strict=True))
+    size = np.array(Image.open(min((copied / "images").iterdir())).size)
+    turn = np.array(
+        [[np.cos(np.pi / 6), np.sin(np.pi / 6)], [-np.sin(np.pi / 6), np.cos(np.pi / 6)]]
+    )
+    corners = (np.array(found[3]) * size - size / 2) @ turn.T + size / 2
+    np.testing.assert_allclose(turned["vertices"][0], corners, atol=1e-3)
+    assert turned["polygons"][0].tolist() == [[1, 0, 4]]
     for path in sorted((copied / "labels").iterdir()):
         path.write_text(LINE)
     with pytest.raises(DataError, match="has boxes, but no polygons for pixelwise_masks of the"):
@@ -201,6 +213,8 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
         ("train: images\nkpt_shape: 17\n", r"kpt_shape of data.yaml is 17. Use \[points, 2\]"),
         ("train: [images\n", "is not valid YAML"),
         ("- images\n", "has no entries. Add names and train"),
+        ("train: &a images\nval: *a\n", r"has an alias \(\*name\), which can expand"),
+        ("train: images\nnames: {1000000000: a}\n", "names of .* Use a list of class names"),
     ],
 )
 def test_an_invalid_data_yaml_is_refused_with_the_remedy(

@@ -101,9 +101,10 @@ def write_samples(folder: str | Path, formats: bool = False, annotations: bool =
 
     With ``annotations``, the folder instead contains 24 photos with shapes of five classes drawn on
     them, in each data format: ``coco/annotations.json`` (boxes, polygons and key points),
-    ``segmentation`` (images with masks), ``tfrecord``, ``webdataset``, ``recordio``, ``caffe`` and
-    ``caffe2`` (if the package ``lmdb`` is installed), ``video`` with a moving shape, ``numpy``
-    arrays of the photos, and ``volumes`` of two channels with masks.
+    ``yolo``, ``yolo_pose`` and ``voc`` (the same), ``segmentation`` (images with masks),
+    ``tfrecord``, ``webdataset``, ``recordio``, ``caffe`` and ``caffe2`` (if the package ``lmdb`` is
+    installed), ``video`` with a moving shape, ``numpy`` arrays of the photos, and ``volumes`` of
+    two channels with masks.
 
     Existing class folders are not changed, and missing ones are added atomically; several runs can
     write to the same folder. Raises :class:`DataError` if the folder contains other files, before

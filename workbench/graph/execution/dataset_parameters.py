@@ -220,6 +220,8 @@ def missing_ports(
     names = dict.fromkeys(port.output for port in used_ports(graph) if port.node == source.id)
     made = graph.node(source.id)
     ports = {port.name for port in outputs_of(made, load_catalog()[made.op])}
+    if given.polygons != other.polygons:  # options of the reader do not add what the data lack
+        ports -= {"polygons", "vertices", "masks"}
     return [name for name in names if name not in {*other.outputs, *ports}]
 
 

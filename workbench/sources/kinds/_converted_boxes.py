@@ -30,7 +30,7 @@ def upright_sides(path: str) -> tuple[int, int]:
 def write_annotations(found: dict[str, Any]) -> dict[str, str]:
     """Write COCO annotations to a temporary file, and return the arguments of COCO's reader."""
     with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as file:
-        json.dump(found, file)
+        file.write(json.dumps(found))
     atexit.register(pathlib.Path(file.name).unlink, missing_ok=True)
     return {"annotations_file": file.name, "file_root": found["root"]}
 

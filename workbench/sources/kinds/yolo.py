@@ -56,8 +56,11 @@ def yolo_config(data: str) -> tuple[pathlib.Path | None, dict[str, Any]]:
         return None, {}
     import yaml
 
+    text = place.read_text(encoding="utf-8-sig")
     try:
-        config = yaml.safe_load(place.read_text(encoding="utf-8-sig"))
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise ValueError(f"{place} has an alias (*name), which can expand without limit.")
+        config = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise ValueError(f"{place} is not valid YAML: {' '.join(str(error).split())}.") from None
     if not isinstance(config, dict):
@@ -109,17 +112,17 @@ def yolo_images(data: str) -> list[str]:
 
 def yolo_label_file(image: str) -> str:
     """Return the path of an image's label file: in labels instead of images, or next to it."""
-    path = pathlib.Path(image).with_suffix(".txt")
-    before, images, after = str(path).rpartition(f"{os.sep}images{os.sep}")
+    path = f"{os.path.splitext(image)[0]}.txt"
+    before, images, after = path.rpartition(f"{os.sep}images{os.sep}")
     other = os.path.join(before, "labels", after)
-    return other if images and os.path.isdir(os.path.dirname(other)) else str(path)
+    return other if images and os.path.isdir(os.path.dirname(other)) else path
 
 
 def yolo_names(data: str) -> dict[int, str]:
     """Return the class names by number, from data.yaml or classes.txt; empty if there are none."""
     file, config = yolo_config(data)
     names = config.get("names")
-    if isinstance(names, dict) and all(type(key) is int and key >= 0 for key in names):
+    if isinstance(names, dict) and all(type(key) is int and 0 <= key < 100_000 for key in names):
         return {key: str(name) for key, name in sorted(names.items())}
     if isinstance(names, list):
         return dict(enumerate(map(str, names)))
@@ -151,8 +154,8 @@ def yolo_rows(text: str, names: dict[int, str], shape: Any) -> list[list[float]]
         fault = ""
         if not all(abs(value) < float("inf") for value in row):
             fault = "has a NaN or infinite number"
-        elif row[0] < 0 or not row[0].is_integer():
-            fault = f"has the class {row[0]:g}, which is not an integer from 0"
+        elif not row[0].is_integer() or not 0 <= row[0] < 100_000:
+            fault = f"has the class {row[0]:g}, which is not an integer from 0 to 99999"
         elif names and int(row[0]) not in names:
             fault = f"has the class {row[0]:g}, but the names end at {max(names)}"
         elif shape and count != 5 + shape[0] * shape[1]:
