@@ -180,14 +180,17 @@ def test_lab_ends_as_jupyterlab_does(
 
 
 def test_verify_ends_with_how_many_are_identical(photos: Path, tmp_path: Path) -> None:
+    from workbench.catalog import load_catalog
     from workbench.graph import dump_graph, load_recipe
-    from workbench.graph.edits.edit import set_setting
+    from workbench.graph.edits.edit import set_arg, set_setting
 
     graph = tmp_path / "mine.json"
-    graph.write_text(dump_graph(set_setting(load_recipe("simclr"), batch_size=4)))
+    unshuffled = set_arg(load_recipe("simclr"), load_catalog(), "reader", "random_shuffle", False)
+    graph.write_text(dump_graph(set_setting(unshuffled, batch_size=4)))
     result = run("verify", graph, "--data", photos, "--batches", 2, "--device", "cpu")
     assert result.exit_code == 0, result.output
     assert result.output.splitlines()[-1] == "identical: 8 of 8"
+    assert "warning: reader.random_shuffle: it does not shuffle, but the data" in result.output
 
 
 def test_verify_fails_where_anything_differs(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -324,6 +324,7 @@ def verify(
     """
     from workbench.engine.protocol.exit_status import printable
     from workbench.graph.edits.edit import set_setting
+    from workbench.graph.execution.dataset_parameters import datasets_as_read
     from workbench.preview.verify import Verifier
 
     opened = _load_source_graph(graph)
@@ -340,6 +341,7 @@ def verify(
         report = Verifier(edited, datasets, batches, target=cast(Any, target)).run(progress)
     for bad in report.left_out:
         click.echo(f"skipped: {printable(bad.file)}: {printable(bad.reason)}", err=True)
+    _print_warnings(graph_warnings(edited, datasets_as_read(edited, datasets)))
     for line in report.lines():
         click.echo(line)
     if not report.exact:

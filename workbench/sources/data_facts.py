@@ -57,6 +57,8 @@ class DataFacts:
     """Name of the first image that EXIF orientation rotates or mirrors."""
     headers_read: int = 0
     """Number of headers read for ``float_rates`` and ``turned``, or 0 if all were read."""
+    count: int = 0
+    """Number of samples that were read."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 
@@ -115,6 +117,7 @@ def _read(dataset: Dataset) -> DataFacts:
         annotated=_annotated_orientation([*turned.items()]),
         first_turned=next((each.name for each in turned), ""),
         headers_read=_MOST_HEADS if len(samples) > _MOST_HEADS else 0,
+        count=len(samples),
         more=more,
     )
 

@@ -132,7 +132,7 @@ MIXED = tuple(random.Random(0).sample(SORTED, len(SORTED)))
 
 
 def test_sorted_data_without_shuffling_are_a_warning() -> None:
-    graph = _folder()
+    graph = read_by()
     (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
     assert (found.node, found.code) == ("reader", "unshuffled")
     (fix,) = fixes(ResolvedGraph(graph, CATALOG), found)
@@ -142,7 +142,7 @@ def test_sorted_data_without_shuffling_are_a_warning() -> None:
 
 @pytest.mark.parametrize("reader", ["webdataset", "tfrecord", "mxnet", "caffe", "caffe2"])
 def test_a_buffer_too_small_for_sorted_data_is_a_warning(reader: str) -> None:
-    graph = _folder(reader, random_shuffle=True)
+    graph = read_by(reader, random_shuffle=True)
     (found,) = check_warnings(graph, facts={"data": DataFacts(labels=SORTED)})
     assert (found.arg, found.code) == ("initial_fill", "buffer")
     (fix,) = fixes(ResolvedGraph(graph, CATALOG), found)
@@ -150,17 +150,17 @@ def test_a_buffer_too_small_for_sorted_data_is_a_warning(reader: str) -> None:
     assert not check_warnings(graph, facts={"data": DataFacts(labels=MIXED)})
 
 
-def _folder(reader: str = "file", **args: object) -> Graph:
+def read_by(reader: str = "file", **args: object) -> Graph:
     start = start_of("coco", **args)
     source = replace(
-        start.node("reader"), op=f"readers.{reader}", kind=_KINDS[reader], args=dict(args)
+        start.node("reader"), op=f"readers.{reader}", kind=READERS[reader], args=dict(args)
     )
     outputs = {**start.outputs, "labels": Port("reader", "labels")}
     settings = replace(start.settings, batch_size=64)
     return replace(start, outputs=outputs, settings=settings).replace_node(source)
 
 
-_KINDS = {
+READERS = {
     "file": "folder",
     "webdataset": "webdataset",
     "tfrecord": "tfrecord",

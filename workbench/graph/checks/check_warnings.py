@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,12 +27,14 @@ from workbench.graph.user_functions.function_source import (
     SOURCE_REMEDY,
     undetermined,
 )
-from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence
+from workbench.sources import NO_FACTS, DataFacts, decodes_to_silence, load_source
 
 MIXED_ENOUGH = 0.7
 """Value of ``class_share`` below which the sample order causes a warning."""
 BYTES = 255.0
 AUDIO_DECODER = "decoders.audio"
+_EVALUATION = re.compile(r"(?<![a-z])(eval|evaluation|test|val|validation|inference)(?![a-z])")
+"""Words in the names of graphs for evaluation, which need no shuffling."""
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
 """Readers that shuffle only within a buffer. DALI's file readers shuffle the whole file list first.
 """
@@ -68,7 +71,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
             *_scale_warnings(typed),
             *_size_warnings(typed),
             *side_warnings(typed, facts),
-            *_order_warnings(active, facts),
+            *_order_warnings(typed, facts),
             *sampler_warnings(active),
             *box_warnings(active, facts),
             *_orientation_warnings(active, typed.catalog, facts),
@@ -93,7 +96,7 @@ def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
         factor = _missing_factor(node, top)
         if factor is None:
             continue
-        fits, has = ("1", "255") if factor > 1 else ("255", "1")
+        fits, has = f"{top / factor:,.0f}", f"{top:,.0f}"
         named = " and ".join(_constants(node))
         remedy = f"{'Multiply' if factor > 1 else 'Divide'} {named} by 255."
         if node.op.startswith("math."):
@@ -134,7 +137,7 @@ def _missing_factor(node: Node, top: float) -> float | None:
             return BYTES
         if top == BYTES and deviation and not any(mean) and max(deviation) < 1:
             return BYTES
-        return 1 / BYTES if top == 1.0 and max(map(abs, given)) > 2 else None
+        return 1 / BYTES if max(map(abs, given)) > 2 * top else None
     if not constants:
         return None
     (value,) = constants["right"][:1]
@@ -171,7 +174,8 @@ def _pixel_maximum_of(
     if spec is None:
         return None
     if decodes(spec) and not isinstance(node, Source):
-        return BYTES if str(node.args.get("dtype", "UINT8")) == "UINT8" else None
+        tops = {"UINT8": BYTES, "FLOAT": 1.0, "FLOAT16": 1.0}  # DALI scales floats to 0..1
+        return tops.get(str(node.args.get("dtype", "UINT8")))
     source = node.inputs.get("data", node.inputs.get("input"))
     if node.bodies:
         inner = [
@@ -194,12 +198,13 @@ def _pixel_maximum_of(
         return next((top for top in (1.0, BYTES) if abs(after / top - 1) < 0.01), None)
     if node.op in ("crop_mirror_normalize", "normalize"):
         plain = node.op == "crop_mirror_normalize" and {*node.args, *node.inputs}.isdisjoint(
-            {"mean", "scale", "shift"}
+            {"mean", "shift"}
         )
         deviation = _numbers(node.args.get("std"))
-        if not plain or "std" in node.inputs or len({*deviation}) > 1:
+        if not plain or {"std", "scale"} & node.inputs.keys() or len({*deviation}) > 1:
             return None
-        after = before / (deviation[0] if deviation and deviation[0] else 1.0)
+        (scale,) = _numbers(node.args.get("scale")) or [1.0]
+        after = before * scale / (deviation[0] if deviation and deviation[0] else 1.0)
         return next((top for top in (1.0, BYTES) if abs(after / top - 1) < 0.01), None)
     keeps = {"geometry", "crop", "filter", "noise", "occlusion", "format", "colour"}
     if spec.category in keeps and not _rescales(node):
@@ -263,27 +268,32 @@ _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste
 """Effects on the shape (``ShapeWord``) that may change an image's height and width."""
 
 
-def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Warn about sources whose sample order leads to batches with few classes."""
+def _order_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Warn about shuffle buffers that are too large, and orders with few classes in a batch."""
+    graph = typed.graph
     size = graph.settings.batch_size
     for source in graph.sources:
         found = facts_of(source, facts)
+        yield from _large_buffer_warnings(source, found)
         labels = found.labels
         data = f"the first {len(labels):,} samples" if found.more else "the data"
         fill = shuffle_buffer(source) if labels else None
-        if fill is None:
+        if fill is None or (fill == 0 and _evaluates(typed)):
             continue
         share = class_share(labels, size, fill)
         if share >= MIXED_ENOUGH:
             continue
+        enough = enough_fill(labels, size) if source.op.startswith(_BUFFERED) else DEFAULT_FILL
         if fill == 0:
+            with_fill = f", and set initial_fill to {enough:,}" * (enough > DEFAULT_FILL)
             yield Fault(
                 source.id,
                 "random_shuffle",
                 f"it does not shuffle, but {data} are sorted by class: a batch of {size} has "
                 f"{share:.0%} of the classes of a shuffled batch",
-                "Turn on random_shuffle for training.",
+                f"Turn on random_shuffle for training{with_fill}.",
                 "unshuffled",
+                str(enough) if with_fill else "",
             )
         else:
             yield Fault(
@@ -293,8 +303,30 @@ def _order_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fa
                 f"small: a batch of {size} has {share:.0%} of the classes of a shuffled batch",
                 "Increase initial_fill, or write the data in random order.",
                 "buffer",
-                str(enough_fill(labels, size)),
+                str(enough),
             )
+
+
+def _evaluates(typed: TypedGraph) -> bool:
+    """Return whether a graph is for evaluation: its name says this, and nothing is random."""
+    nodes = (node for node in typed.graph.walk() if not isinstance(node, Source))
+    is_random = any(spec.seeded for node in nodes if (spec := typed.catalog.find(node.op)))
+    return not is_random and bool(_EVALUATION.search(typed.graph.name.lower()))
+
+
+def _large_buffer_warnings(source: Source, found: DataFacts) -> Iterator[Fault]:
+    """Warn about a shuffle buffer with more samples than the data, which it reads repeatedly."""
+    fill, count = source.args.get("initial_fill"), found.count
+    kind = load_source(source.kind) if source.kind else None
+    if not isinstance(fill, int) or found.more or not 0 < count < fill:
+        return
+    if not source.args.get("random_shuffle") or is_sampled(source) or (kind and kind.has_sequences):
+        return
+    words = (
+        f"a shuffle buffer of {fill:,} samples is larger than the data ({count:,} samples), so "
+        f"the reader reads {fill:,} samples before the first batch"
+    )
+    yield Fault(source.id, "initial_fill", words, f"Set it to {count:,}.", "buffer", str(count))
 
 
 def shuffle_buffer(source: Source) -> int | None:

@@ -299,13 +299,18 @@ def _scaled(value: Value, factor: float) -> Value:
 
 @remedy("unshuffled")
 def fix_unshuffled(case: Case) -> Iterator[FixCandidate]:
-    """Offer to shuffle in the source."""
-    yield "Turn on random_shuffle", case.set("random_shuffle", True)
+    """Offer to shuffle in the source, with a buffer that is large enough to mix the classes."""
+    args = {**case.node.args, "random_shuffle": True}
+    label = "Turn on random_shuffle"
+    if case.about:
+        args["initial_fill"] = int(case.about)
+        label += f" with initial_fill {args['initial_fill']:,}"
+    yield label, case.change(args=args, inputs=case.node.without({"random_shuffle"}).inputs)
 
 
 @remedy("buffer")
 def fix_buffer(case: Case) -> Iterator[FixCandidate]:
-    """Offer a shuffle buffer that is large enough to mix the classes."""
+    """Offer a shuffle buffer that mixes the classes, or that is not larger than the data."""
     fill = int(case.about)
     label = f"Set initial_fill to {fill:,}"
     yield label, case.set("initial_fill", fill)

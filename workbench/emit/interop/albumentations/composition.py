@@ -294,10 +294,8 @@ def normalize(
     if normalization != "standard":
         raise NoMatchError(f"normalization is {normalization}; only standard is supported")
     most = number(max_pixel_value or 1.0)
-    if images.zero_to_one:
-        most = 255.0
+    factor = most if images.zero_to_one else most / 255
     images.zero_to_one = True
-    factor = most / 255
     pixels.normalise(
         images,
         [each * factor for each in fills(mean)],
