@@ -67,7 +67,10 @@ def _source(_: click.Context, __: click.Parameter, text: str) -> tuple[str, str 
     help="Graph file to write. Optional with --compare.",
 )
 @click.option(
-    "--pipeline", metavar="NAME", help="Name of the pipeline, if the source contains several."
+    "--pipeline",
+    metavar="NAME",
+    help="Name of the pipeline, if the source contains several; __main__ for the one that this "
+    "section of a script runs.",
 )
 @click.option(
     "--arg",

@@ -106,12 +106,13 @@ def from_file(
 
     ``pipeline`` names a function with ``@pipeline_def``, a class derived from ``Pipeline``, a
     method as ``Class.method``, any function that returns a pipeline or a loader with one, or a
-    variable that contains a pipeline; it may be omitted if there is only one. A composition may
-    also be an item of a dictionary (``transforms.train``), a function with a line if the function
-    creates several (``main:12``), or a key of a configuration (``data.train.transform``). ``args``
-    are passed to the function, its class, the script's command line, or to a variable that is set
-    only under ``__main__``; a mapping is passed as settings, which are available by attribute and
-    by key. Missing required arguments get the default of the script's command line, and the report
+    variable that contains a pipeline; it may be omitted if there is only one. ``"__main__"`` runs
+    the ``__main__`` part too, and reads the pipeline that it runs. A composition may also be an
+    item of a dictionary (``transforms.train``), a function with a line if the function creates
+    several (``main:12``), or a key of a configuration (``data.train.transform``). ``args`` are
+    passed to the function, its class, the script's command line, or to a variable that is set only
+    under ``__main__``; a mapping is passed as settings, which are available by attribute and by
+    key. Missing required arguments get the default of the script's command line, and the report
     lists them as assumed; without such a default the import fails. ``seconds`` is the time limit.
     ``source`` is a folder of images, or other data, which replaces the input of the pipeline.
 

@@ -147,6 +147,8 @@ def test_the_source_is_a_node_and_gives_the_same_pixels(
     assert sources
     assert not found.report.opaque
     assert not any(map(is_trusted, sources))
+    said = [note for note in found.report.notes if f"its code contains '{data}" in note]
+    assert said or name == "lambda_matrices"
     graph = trust_graph(found.graph)
     assert check_graph(graph, CATALOG) == ()
 
@@ -201,6 +203,7 @@ def pipe():
         ("held = np.zeros(30000)\nheld[3] = 1", True),
         ("held = np.zeros(30000)\nif len(held) > 5:\n    held = held + 1", True),
         ("held = [str(n) for n in range(9000)]\nkept = held[:2]\nheld.reverse()", True),
+        ("held = [str(n) for n in range(90)]", True),
         ("held = np.random.default_rng(3)", True),
         ("held = np.random.default_rng(3)\nfirst = held.random()", False),
         ("held = np.random.default_rng().random(30000)", False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ from html import escape
 from pathlib import PurePath
 
 from workbench.catalog.extra_operators.readers import REQUEST
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.emit.annotations.copied_functions import copied_helpers_in
 from workbench.emit.core.epoch_shuffle import SHUFFLE
@@ -344,6 +346,9 @@ def _report(
         if call.folder is not None and not _is_temporary(call.folder, traced):
             folder = shlex.quote(call.folder)
             notes.append(f"{node} read {folder}: pass that as the data when you run the graph")
+        elif call.op == PYTHON_SOURCE.name and (paths := _paths_in(str(call.args["source"]))):
+            again = "edit it, or import with other arguments, to read other data"
+            notes.append(f"{node}: its code contains {paths}: {again}")
         elif (
             call.op == "readers.file"
             and isinstance(reader := graph.node(node), Source)
@@ -361,6 +366,15 @@ def _report(
     )
 
 
+def _paths_in(code: str) -> str:
+    """Return the absolute paths in a Python source's code, quoted; at most three are named."""
+    texts = (each.value for each in ast.walk(ast.parse(code)) if isinstance(each, ast.Constant))
+    paths = dict.fromkeys(e for e in texts if isinstance(e, str) and PurePath(e).is_absolute())
+    more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""
+    return ", ".join(map(repr, [*paths][:_MOST_PATHS])) + more
+
+
+_MOST_PATHS = 3
 _MOST_SUMS = 4
 """Maximum number of arithmetic operators in a block that is shown expanded on the canvas."""
 _NUMBERS = ("stack", "shape", "subscript", "cast", "constant")

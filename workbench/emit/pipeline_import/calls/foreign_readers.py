@@ -110,7 +110,9 @@ def _python_source(op: TracedOp, pipeline: TracedPipeline, lines: Lines) -> Trac
     kinds: list[str] = []
     for index, (edge, _) in enumerate(op.outputs):
         readers = [each for each in pipeline.ops if edge in {e.edge for e in each.inputs}]
-        encoded = readers and all(each.schema.startswith(_DECODING) for each in readers)
+        encoded = readers and all(
+            each.schema.startswith(_DECODING) and each.inputs[0].edge == edge for each in readers
+        )
         usual = f"output_{index}" if len(op.outputs) > 1 else "output"
         known = targets[index] if len(targets) == len(op.outputs) and targets[index] else usual
         names.append(free_name("jpegs" if encoded else known, names))

@@ -50,7 +50,8 @@ def recording_objects() -> Iterator[None]:
     make_group = external._ExternalSourceGroup
 
     def group(callback: Any, described: Any, *args: Any, **kwargs: Any) -> Any:
-        _origins.note(getattr(described, "source", None))
+        source = getattr(described, "source", None)
+        _origins.note((source,), {"source": source}, always=True)
         return make_group(callback, described, *args, **kwargs)
 
     patched = [(builtins, "__build_class__", build), (external, make_group.__name__, group)]
@@ -69,7 +70,7 @@ def _recording(init: FunctionType) -> Callable[..., None]:
             keep = _origins.copy_of
             known = Construction(tuple(map(keep, args)), {k: keep(v) for k, v in kwargs.items()})
             _created[id(self)] = self, known
-            _origins.note()
+            _origins.note(args, kwargs)
         init(self, *args, **kwargs)
 
     return record

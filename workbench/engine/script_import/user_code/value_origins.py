@@ -15,10 +15,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import workbench
 from workbench.errors import GraphEditError
@@ -30,6 +32,8 @@ from workbench.graph.user_functions.source_writer import (
 )
 
 _MOST_PLACES = 200
+_LONG = 300
+"""Length of the code of a list from which the statements that created it are preferred."""
 _WORKBENCH = str(Path(workbench.__file__).parent)
 _REPORTING = ("print", "info", "debug", "warning")
 """Functions that do not change their arguments."""
@@ -80,15 +84,22 @@ class ValueOrigins:
         self._copies[id(made)] = made, value
         return made
 
-    def note(self, source: Any = None) -> None:
-        """Record the lines that are running; ``source`` is the source of the innermost call."""
-        if source is None and len(self._places) >= _MOST_PLACES:
+    def note(self, args: Sequence[Any], kwargs: Mapping[str, Any], always: bool = False) -> None:
+        """Record the lines that are running, and the arguments of the innermost call.
+
+        The number of lines is limited, unless ``always`` is True.
+        """
+        if not always and len(self._places) >= _MOST_PLACES:
             return
         found = list(_places(sys._getframe(2)))
         self._places += found
-        if found and found[0].call is not None and source is not None:
-            for argument in (*found[0].call.args[:1], *_source_keyword(found[0].call)):
-                self._given.append((source, ast.unparse(argument), found[0]))
+        if not found or found[0].call is None:
+            return
+        plain = takewhile(lambda each: not isinstance(each, ast.Starred), found[0].call.args)
+        given = [*zip(plain, args, strict=False)]
+        named = {each.arg: each.value for each in found[0].call.keywords}
+        given += [(named[name], value) for name, value in kwargs.items() if name in named]
+        self._given += [(value, ast.unparse(each), found[0]) for each, value in given]
 
     def find(self, value: Any) -> Origin | None:
         """Return the statements that created a value, or None if they are unknown."""
@@ -118,16 +129,31 @@ class RepeatingWriter(SourceWriter):
     def written(self, value: Any) -> str:
         """Return an expression for a value, or the variable that has it after its statements."""
         lengths = [(each, len(each)) for each in (self.imports, self.parts, self.values)]
+        problem: GraphEditError | None = None
+        text = ""
         try:
-            return super().written(value)
-        except GraphEditError:
-            origin = self._origins.find(value)
-            if origin is None:
-                raise
+            text = super().written(value)
+        except GraphEditError as error:
+            problem = error
+        is_long = len(text) > _LONG and isinstance(value, list | dict | np.ndarray)
+        origin = self._origins.find(value) if problem is not None or is_long else None
+        if origin is None:
+            if problem is not None:
+                raise problem
+            return text
+        written = [(held, dict(held)) for held, _ in lengths]
         for held, length in lengths:
             while len(held) > length:
                 held.popitem()
-        return self._repeated(origin, value)
+        try:
+            return self._repeated(origin, value)
+        except GraphEditError:
+            if problem is not None:
+                raise
+        for held, contents in written:
+            held.clear()
+            held.update(contents)
+        return text
 
     def _repeated(self, origin: Origin, value: Any) -> str:
         if origin.name in self.values and self.values[origin.name] is value:
@@ -135,7 +161,8 @@ class RepeatingWriter(SourceWriter):
         self.bind(origin.text, origin.scope, value, defined=origin.name)
         self._require_equal(origin, value)
         if not origin.name:
-            return f"({origin.text})"
+            is_call = isinstance(ast.parse(origin.text, mode="eval").body, ast.Call)
+            return origin.text if is_call else f"({origin.text})"
         if origin.name in self.values:
             raise GraphEditError(f"{origin.name} has two values. Rename one of them")
         self.values[origin.name] = value
@@ -225,10 +252,6 @@ def _running_call(tree: ast.AST, code: CodeType, instruction: int) -> ast.Call |
             if place == at:
                 return node
     return None
-
-
-def _source_keyword(call: ast.Call) -> Iterator[ast.expr]:
-    yield from (each.value for each in call.keywords if each.arg == "source")
 
 
 @lru_cache(maxsize=64)
