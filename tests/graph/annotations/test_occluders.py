@@ -12,7 +12,7 @@ from nvidia.dali import fn, pipeline_def
 import workbench as wb
 from tests.graph.annotations.test_sides import poses
 from tests.helpers import with_nodes
-from workbench.emit.annotations import helpers
+from workbench.emit.annotations import object_helpers
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.model import Port
@@ -78,7 +78,7 @@ def test_overlapping_regions_count_once() -> None:
     @pipeline_def(batch_size=64, num_threads=1, device_id=None)
     def areas() -> Any:
         given = fn.external_source(lambda: [*boxes]), fn.external_source(lambda: [*regions])
-        return helpers.regions_area(*given)
+        return object_helpers.regions_area(*given)
 
     pipe = areas()
     pipe.build()

@@ -1,4 +1,4 @@
-"""Copy functions of ``helpers.py``, and the functions that they call, into a program."""
+"""Copy helper functions for annotations, and the functions that they call, into a program."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from workbench.graph.model import Node
 @cache
 def _helpers() -> Mapping[str, Callable[..., Any]]:
     """Return the helper functions by name, in module order. Importing the module requires DALI."""
-    from workbench.emit.annotations import helpers
+    from workbench.emit.annotations import helpers, object_helpers
 
     return {
         name: value
-        for name, value in vars(helpers).items()
-        if inspect.isfunction(value) and value.__module__ == helpers.__name__
+        for module in (helpers, object_helpers)
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and value.__module__ == module.__name__
     }
 
 
@@ -65,8 +66,9 @@ def copied_helpers_in(program: str) -> list[str]:
 
 @cache
 def _functions_here() -> Mapping[str, str]:
-    """Map the functions in ``helpers.py`` to their syntax trees, without importing DALI."""
-    return _functions(Path(__file__).with_name("helpers.py").read_text(encoding="utf-8"))
+    """Map the helper functions to their syntax trees, without importing DALI."""
+    files = map(Path(__file__).with_name, ("helpers.py", "object_helpers.py"))
+    return _functions("\n".join(file.read_text(encoding="utf-8") for file in files))
 
 
 def _functions(program: str) -> dict[str, str]:
