@@ -189,8 +189,9 @@ def test_videos_are_measured_and_read_by_pytorch(
     elif kind == "video_request":
         args = {"sequence_length": LENGTH, "last_sequence_policy": "pad"}
         reader = Source("reader", "experimental.inputs.video", args, kind="video_request")
-        shown = {"frames": Port("reader", "output")}
-        graph = replace(graph, nodes=(reader,), outputs=shown)
+        resize = replace(graph.node("resize"), inputs={"data": Port("reader", "output")})
+        shown = {"frames": Port("resize", "output")}
+        graph = replace(graph, nodes=(reader, resize), outputs=shown)
     assert Verifier(graph, str(clips), 8, engine=engine).run().exact
     rows = Benchmark(graph, str(clips), measurement_config=SHORT).run().measurements
     assert next(row.median for row in rows if row.device == "cpu")
