@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import shutil
+import subprocess
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -328,16 +329,28 @@ def test_compressed_files_are_named(
     for file in ("a.tar", "a.tar.gz", "a.tfrecord"):
         path = tmp_path / file
         path.write_bytes(compress(plain))
-        with pytest.raises(DataError, match=rf"compressed \({name}\).*Decompress it"):
+        with pytest.raises(DataError, match=rf"compressed \({name}\)") as raised:
             require_dataset(open_dataset(path))
+        unpacked = run_advice(str(raised.value))
+        assert unpacked.read_bytes() == plain
+        assert file.endswith("rd") or unpacked.suffix == ".tar"
+
+
+def run_advice(message: str) -> Path:
+    """Run the command that a message ends with, and return the file that it writes."""
+    command = message.partition("Decompress it: ")[2].removesuffix(".")
+    subprocess.run(command, shell=True, check=True)
+    return Path(command.rpartition(" > ")[2])
 
 
 def test_records_that_tensorflow_compressed_with_zlib_are_named(tmp_path: Path) -> None:
     record = encode_tfrecord(encode_example({"image": photo(), "label": [1]}))
     path = tmp_path / "a.tfrecord"
     path.write_bytes(zlib.compress(record))
-    with pytest.raises(DataError, match=r"compressed \(zlib\)"):
-        require_dataset(open_dataset(path))
+    for kind in ("", "tfrecord_features:"):
+        with pytest.raises(DataError, match=r"compressed \(zlib\)") as raised:
+            require_dataset(open_dataset(f"{kind}{path}"))
+    require_dataset(open_dataset(run_advice(str(raised.value))))
 
 
 def test_two_labels_in_a_record_are_a_fault(tmp_path: Path) -> None:

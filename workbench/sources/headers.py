@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import shlex
 import struct
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +26,13 @@ _FORMATS = {
     "zip": b"PK\x03\x04",
 }
 """First bytes of compressed files, by format."""
+_UNPACK = {
+    **{"gzip": "gzip -dc", "bzip2": "bzip2 -dc", "xz": "xz -dc", "zstd": "zstd -dc"},
+    "lz4": "lz4 -dc",
+    "zlib": "python -c 'import sys, zlib; "
+    "sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))'",
+}
+"""Command that decompresses standard input, by format."""
 _ZLIB = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda")
 
 
@@ -40,9 +49,18 @@ def describe_compression(path: str) -> str:
     formats = [name for name, magic in _FORMATS.items() if head.startswith(magic)]
     if not formats and not head.startswith(_ZLIB):
         return ""
+    form = (formats or ["zlib"])[0]
+    stem, suffix = os.path.splitext(path)
+    packed = suffix.lower() in (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zz", ".z")
+    plain = (
+        stem if packed else f"{stem}.tar" if suffix.lower() == ".tgz" else f"{stem}-plain{suffix}"
+    )
+    command = f"{_UNPACK.get(form, '')} < {shlex.quote(path)} > {shlex.quote(plain)}"
+    if form == "zip":
+        command = f"unzip {shlex.quote(path)}"
     return (
-        f"{path} is compressed ({(formats or ['zlib'])[0]}), and DALI's readers do not decompress "
-        "it. Decompress it, or write it without compression."
+        f"{path} is compressed ({form}), and DALI's readers do not decompress it. Decompress it: "
+        f"{command}"
     )
 
 
