@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import workbench as wb
 from tests.damaged import make_folder
 from tests.emit.test_box_clipping import written
 from tests.sources.written import WRITERS, read_photos
@@ -146,6 +147,30 @@ def test_a_graph_and_its_data_have_warnings(tmp_path: Path) -> None:
     assert [each["code"] for each in found["warnings"]] == ["overhang", "without_area"]
     assert found["kinds"]["box"] == 2
     assert "warnings" not in json.loads(check(place, "--json", code=0))
+
+
+def test_each_data_set_of_a_graph_is_checked(photos: Path, tmp_path: Path) -> None:
+    place = str(photos)
+    two = wb.outputs(
+        images=wb.read({"data": place}).decode().images,
+        others=wb.read({"others": place}).decode().images,
+    )
+    graph = str(two.save(tmp_path / "two.json"))
+    few = tmp_path / "few"
+    few.mkdir()
+    shutil.copy(next(photos.rglob("*.jpg")), few)
+    (few / "empty.jpg").touch()
+    args = ["check", graph, "--data", place, "--data", f"others={few}"]
+    done = CliRunner().invoke(main, args)
+    assert done.exit_code == 1, done.output
+    assert f"data: {place}" in done.output
+    assert f"others: {few}" in done.output
+    assert "it reads 2 samples, but reader reads" in done.stderr
+    found = json.loads(CliRunner().invoke(main, [*args, "--json"]).stdout)
+    assert [each["parameter"] for each in found["datasets"]] == ["data", "others"]
+    assert [each["bad"] for each in found["datasets"]] == [0, 1]
+    refused = CliRunner().invoke(main, [*args, "--good", str(tmp_path / "good.txt")])
+    assert "--good, --bad and --html write the files of one" in refused.output
 
 
 def test_what_is_no_graph_is_refused_beside_data(folder: Path) -> None:

@@ -6,17 +6,17 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from workbench.commands.options import (
-    data_option,
     existing_data,
     graph_warnings,
     load_source_graph,
     open_graph_on_data,
+    parse_datasets,
     print_warnings,
     report_errors,
     require_filled,
@@ -24,7 +24,7 @@ from workbench.commands.options import (
 )
 from workbench.errors import DataError
 from workbench.graph.model.faults import Fault, Faults
-from workbench.sources import Dataset, load_source
+from workbench.sources import PARAMETER, Dataset, Datasets, load_source
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
@@ -36,10 +36,13 @@ MOST_DROPPED = 5
 
 @click.command()
 @click.argument("what", metavar="DIR|LIST|GRAPH")
-@data_option(
+@click.option(
     "--data",
-    metavar="DIR|LIST",
-    help="Data for GRAPH. Also prints the warnings about the graph with these data.",
+    metavar="[NAME=]DIR|LIST",
+    multiple=True,
+    callback=parse_datasets,
+    help="Data for GRAPH. Also prints the warnings about the graph with these data. If the graph "
+    "has several parameters, repeat the option with the name of each.",
 )
 @click.option(
     "--recursive", is_flag=True, help="Check every data set in the folder DIR and its subfolders."
@@ -67,7 +70,7 @@ MOST_DROPPED = 5
 @report_errors
 def check(
     what: str,
-    data: str | Dataset | None,
+    data: Mapping[str, Dataset],
     recursive: bool,
     full: bool,
     as_json: bool,
@@ -109,12 +112,22 @@ def check(
         _check_tree(what, full, as_json, again)
         return
     warnings: Faults | None = None
-    if data is None:
-        data = existing_data(what)
-        require_filled(_as_dataset(data), "'DIR|LIST'")
+    place: str | Dataset
+    if not data:
+        place = existing_data(what)
+        require_filled(_as_dataset(place), "'DIR|LIST'")
     else:
-        data, warnings = _read_by(what, _as_dataset(data))
-    found = check_with_bar(data, full, again)
+        read, warnings = _read_by(what, data)
+        if len(read) > 1:
+            if good or bad or html:
+                raise click.UsageError(
+                    f"{what} reads {len(read)} data sets, but --good, --bad and --html write the "
+                    "files of one. Check each data set without the graph."
+                )
+            _check_each(read, warnings, full, as_json, again)
+            return
+        (place,) = read.values()
+    found = check_with_bar(place, full, again)
     if good and not load_source(found.dataset.kind).lists_files:
         written = found.write_good(good)
         click.echo(f"Use --data {written} to read only the good ones.", err=True)
@@ -135,7 +148,8 @@ def check(
         click.echo(
             f"note: {images} no annotation; skip_empty=True of the reader skips these", err=True
         )
-    for other in annotated_alternatives(found.dataset):
+    others = annotated_alternatives(found.dataset)
+    for other in (each for each in others if load_source(each.kind).targets):
         click.echo(
             f"note: annotations were not checked: `workbench check {other.kind}:{other.location}` "
             f"reads the data as {load_source(other.kind).about}",
@@ -191,23 +205,40 @@ def _check_tree(folder: str, full: bool, as_json: bool, again: bool) -> None:
         raise SystemExit(1)
 
 
-def _read_by(source: str, data: Dataset) -> tuple[Dataset, Faults]:
-    """Return the data as the graph reads it, and the graph's warnings. Raises GraphFaultsError."""
+def _check_each(read: Datasets, warnings: Faults, full: bool, as_json: bool, again: bool) -> None:
+    """Check the data of each parameter of a graph, and print all results."""
+    found = {name: check_with_bar(dataset, full, again) for name, dataset in read.items()}
+    if as_json:
+        rows = [{"parameter": name, **_as_json(each, None)} for name, each in found.items()]
+        listed = [_warning(each) for each in warnings]
+        click.echo(json.dumps({"datasets": rows, "warnings": listed}, indent=1))
+    else:
+        for name, each in found.items():
+            click.echo(f"{name}: {each.dataset}\n{_as_text(each)}")
+    print_warnings(warnings)
+    if any(each.bad for each in found.values()):
+        raise SystemExit(1)
+
+
+def _read_by(source: str, data: Datasets) -> tuple[Datasets, Faults]:
+    """Return the data as the graph reads them, and the graph's warnings.
+
+    Raises GraphFaultsError.
+    """
     from workbench.catalog import load_catalog
     from workbench.graph.checks.check import require_sound
     from workbench.graph.execution.dataset_parameters import datasets_as_read, parameters
 
     graph = load_source_graph(source)
     names = list(parameters(graph.nodes))
-    if len(names) != 1:
-        raise click.UsageError(
-            f"{source} reads {len(names)} data sets, but check supports one. Check each data set "
-            "without the graph."
-        )
-    opened, datasets = open_graph_on_data(graph, {names[0]: data})
+    if len(names) == 1 and [*data] == [PARAMETER]:
+        data = {names[0]: data[PARAMETER]}
+    opened, datasets = open_graph_on_data(graph, data)
     require_sound(opened, load_catalog())
     read = datasets_as_read(opened, datasets)
-    return read[names[0]], graph_warnings(opened, read)
+    if not read:
+        raise click.UsageError(f"{source} names its files itself. Check these without the graph.")
+    return read, graph_warnings(opened, read)
 
 
 def _as_dataset(data: str | Dataset) -> Dataset:

@@ -117,7 +117,7 @@ def _graph_of(source: str) -> Graph:
         raise click.BadParameter(str(error)) from None
 
 
-def _parse_datasets(
+def parse_datasets(
     _: click.Context, __: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Dataset]:
     """Parse ``[NAME=]PATH`` options to datasets by parameter name. The default name is ``data``."""
@@ -332,7 +332,7 @@ DATA = click.option(
     "--data",
     multiple=True,
     metavar="[NAME=]DATA",
-    callback=_parse_datasets,
+    callback=parse_datasets,
     help=f"{_KINDS}. If the graph has several parameters, repeat the option with the name of each. "
     "Not needed if the graph's reader already lists its files.",
 )

@@ -132,7 +132,10 @@ def describe_kind(dataset: Dataset) -> str:
 def annotated_alternatives(dataset: Dataset) -> list[Dataset]:
     """Return datasets that read the same data with annotations, such as COCO files in a folder."""
     found = []
-    for kind in load_source(dataset.kind).with_targets:
+    own = load_source(dataset.kind)
+    for kind in own.with_targets:
+        if not load_source(kind).targets and not any(own.unread_notes(dataset)):
+            continue  # its features are those that are read
         with suppress(DataError):
             load_source(kind).require(dataset)
             found.append(replace(dataset, kind=kind))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import nvidia.dali.tfrecord as tfrec
 import pytest
 from nvidia.dali import fn, pipeline_def, types
 
 import workbench as wb
-from tests.helpers import arrays_of, same, script_batches
+from tests.helpers import arrays_of, require_parity, same, script_batches
 from workbench.catalog import load_catalog
+from workbench.emit.targets import export
 from workbench.errors import DataError
 from workbench.graph.model import Source
 from workbench.graph.storage.layout import dump_document, load_document
@@ -93,6 +95,39 @@ def test_arrays_and_videos() -> None:
     (changed,) = found.report.changed
     assert "reads it, also on the CPU, without skip_vfr_check=False" in changed.why
     assert "rounded to integers before they become floats. filenames=('a.mp4',)" in changed.why
+
+
+def test_several_readers_keep_their_own_paths(photos: Path, tmp_path: Path) -> None:
+    """Arrays and masks of two folders, a list of some files, and a folder of photos."""
+    for folder, first in (("volumes", 0), ("masks", 100)):
+        (tmp_path / folder).mkdir()
+        for number in range(6):
+            array = np.full((4, 5, 1), first + number, np.uint8)
+            np.save(tmp_path / folder / f"{number}.npy", array)
+
+    def files(folder: str, count: int) -> list[str]:
+        return [str(tmp_path / folder / f"{number}.npy") for number in range(count)]
+
+    def define() -> Any:
+        volumes = fn.readers.numpy(files=files("volumes", 6))
+        masks = fn.readers.numpy(files=files("masks", 6))
+        fewer = fn.readers.numpy(file_root=str(tmp_path / "masks"), files=["1.npy", "3.npy"])
+        jpegs, _ = fn.readers.file(file_root=str(photos))
+        return volumes, masks, fewer, fn.resize(fn.decoders.image(jpegs), size=[8, 8])
+
+    theirs = pipe(define)
+    found = wb.from_pipeline(theirs)
+    assert not found.report.faults
+    names = [each.dataset for each in found.graph.sources]
+    assert names == ["data_volumes", "data_masks", "data_fewer", "data"]
+    assert str(found.graph.datasets["data_masks"]) == str(tmp_path / "masks")
+    assert "data_fewer=PATH" in str(found.report)
+    assert '"--data_masks"' in export(found.graph, "script").main.text
+    theirs.build()
+    for batch in script_batches(found.graph, found.graph.datasets, 3, tmp_path):
+        for ours, other in zip(batch, theirs.run(), strict=True):
+            assert same(ours, arrays_of(other))
+    require_parity(found.graph, found.graph.datasets, tmp_path, batches=(7, 0))
 
 
 def test_settings_that_only_check_are_told(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
@@ -22,7 +23,7 @@ from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Faults
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources import DataFacts
+from workbench.sources import DataFacts, data_facts, open_dataset
 from workbench.sources.annotation_faults import box_remark
 
 UNIT = {"mean": (0.485, 0.456, 0.406), "std": (0.229, 0.224, 0.225)}
@@ -346,6 +347,22 @@ def test_annotations_of_another_reader_are_a_warning(
     words += "different files. Use one reader."
     assert [fault.text for fault in check_warnings(made)] == [words] * shuffled
     assert [str(each.message) for each in told] == [words] * shuffled
+
+
+def test_readers_of_different_lengths_are_a_warning(tmp_path: Path) -> None:
+    """Data sets that are read in order belong together, if they have the same length."""
+    for name, count in (("a", 3), ("b", 2)):
+        (tmp_path / name).mkdir()
+        for number in range(count):
+            np.save(tmp_path / name / f"{number}.npy", np.zeros((4, 4, 1), np.uint8))
+    one, two = (wb.read({name: tmp_path / name}) for name in ("a", "b"))
+    graph = wb.outputs(first=one.images, second=two.images)
+    assert not check_warnings(graph)
+    facts = {name: data_facts(open_dataset(tmp_path / name)) for name in ("a", "b")}
+    (found,) = check_warnings(graph, facts=facts)
+    assert found.code == "lengths"
+    assert "it reads 2 samples, but reader reads 3" in str(found)
+    assert not check_warnings(graph, facts={"a": facts["a"], "b": facts["a"]})
 
 
 def test_images_of_two_readers_are_a_warning_unless_they_are_mixed(photos: Path) -> None:

@@ -29,6 +29,7 @@ from workbench.emit.pipeline_import.calls.fold import fold_calls
 from workbench.emit.pipeline_import.calls.foreign_readers import with_known_readers
 from workbench.emit.pipeline_import.calls.nodes import automatic_call, make_call, read_folder
 from workbench.emit.pipeline_import.calls.older_names import older_name_notes, with_todays_calls
+from workbench.emit.pipeline_import.calls.own_data import own_data
 from workbench.emit.pipeline_import.calls.source_in_place import with_folder
 from workbench.emit.pipeline_import.control_flow.block_converter import BlockConverter, walk_calls
 from workbench.emit.pipeline_import.control_flow.logic import without_logic
@@ -40,7 +41,7 @@ from workbench.emit.pipeline_import.trace.traced import SourceLocation, Traced, 
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.graph_drawing import graph_svg
 from workbench.graph.checks.check import check_graph
-from workbench.graph.execution.dataset_parameters import parameter_of, swap_source
+from workbench.graph.execution.dataset_parameters import parameter_of, parameters, swap_source
 from workbench.graph.execution.pipelines import several_pipelines, without_shard
 from workbench.graph.model import Body, DecodeDevice, Graph, Node, Port, Settings, Source
 from workbench.graph.model.bounds import SETTINGS
@@ -48,7 +49,7 @@ from workbench.graph.model.frozen_dict import FrozenDict
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.storage.import_report import ImportIssue, ImportReport
 from workbench.graph.storage.layout import Document
-from workbench.sources import SERVED, is_reader, load_source
+from workbench.sources import PARAMETER, SERVED, Dataset, is_reader, load_source
 
 _MOST_LINES = 60
 """Maximum number of lines of a report in a notebook."""
@@ -177,6 +178,12 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     )
     graph = without_shard(with_devices(graph, catalog, every, ids, given), traced.shard)
     graph = several_pipelines(graph, traced.pipelines)
+    replaced = [(op, call.source[1]) for op, call in every if call.source and op.kind]
+    datasets = {name: data for op, name in replaced if (data := own_data(op))}
+    if datasets and isinstance(folder, str) and os.path.isdir(folder):
+        datasets.setdefault(PARAMETER, Dataset("folder", folder))
+    if datasets and datasets.keys() == parameters(graph.nodes).keys():
+        graph = replace(graph, datasets=datasets)
     places = {ids[op.name]: _place(lines.place(op)) for op, _ in every}
     known = {node: place for node, place in places.items() if place}
     document = with_arithmetic_collapsed(Document(graph, origins=known))
@@ -343,9 +350,14 @@ def _report(
             entries.append(ImportIssue("changed", node, place, why))
         if call.op in SERVED and not by_proxy:
             notes.append(f"{node}: {_FED}")
-        if call.folder is not None and not _is_temporary(call.folder, traced):
-            folder = shlex.quote(call.folder)
-            notes.append(f"{node} read {folder}: pass that as the data when you run the graph")
+        own_files = own_data(op) if op.kind and call.source else None
+        location = str(own_files) if own_files else call.folder
+        if location is not None and not _is_temporary(location, traced):
+            name = call.source[1] if call.source else PARAMETER
+            meant = "the data" if name == PARAMETER else f"{name}=PATH"
+            listed = own_files is not None and not own_files.location
+            quoted = location if listed else shlex.quote(location)
+            notes.append(f"{node} read {quoted}: pass that as {meant} when you run the graph")
         elif call.op == PYTHON_SOURCE.name and (paths := _paths_in(str(call.args["source"]))):
             again = "edit it, or import with other arguments, to read other data"
             notes.append(f"{node}: its code contains {paths}: {again}")

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from workbench.graph.execution.dataset_parameters import is_sampled
-from workbench.graph.model import Node, Port, Source
+from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.typed_graph import TypedGraph
+from workbench.sources import NO_FACTS, DataFacts, load_source
 from workbench.sources.record_features import TYPES, parse_feature
 
 _PIXELS = ("image", "encoded")
 _ANNOTATIONS = ("label", "boxes", "points", "mask")
+_ORDERING = ("num_shards", "shard_id", "stick_to_shard", "pad_last_batch", "skip_empty")
+"""Options that change the order of samples, besides those that shuffle."""
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
     """Warn if two images, or an image and annotations, come from readers of different samples.
 
-    There is no warning if the readers output the same samples in the same order.
+    There is no warning if the readers output the same samples in the same order, or if they read
+    two data sets without shuffling (or shuffled alike).
     """
     graph = typed.graph
     readers = {source.id: source for source in graph.sources}
@@ -35,7 +39,7 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
                 unpaired[reader].append(name)
     for name in images[1:]:
         first, second = min(sources[images[0]]), min(sources[name])
-        if first not in sources[name] and _order_key(readers[first]) != _order_key(readers[second]):
+        if first not in sources[name] and not _same_order(readers[first], readers[second]):
             yield Fault(
                 second,
                 "",
@@ -46,7 +50,7 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
             )
     for reader, names in unpaired.items():
         source = readers[reader]
-        same = any(_order_key(source) == _order_key(readers[other]) for other in of_images)
+        same = any(_same_order(source, readers[other]) for other in of_images)
         if same or not _reads_images(typed, source):
             continue
         yield Fault(
@@ -57,6 +61,30 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
             "Use one reader.",
             "readers",
         )
+
+
+def length_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
+    """Warn if the outputs come from readers of data with different numbers of samples."""
+    used = ancestors(graph, list(graph.outputs.values()))
+    counted = [
+        (source, found)
+        for source in graph.sources
+        if source.id in used and (found := facts.get(source.dataset, NO_FACTS)).count
+        if source.finds_data and "sequence_length" not in load_source(source.kind).begins
+        if not is_sampled(source) and not source.args.get("skip_empty")
+    ]
+    for source, found in counted[1:]:
+        first, other = counted[0]
+        if (found.count, found.more) != (other.count, other.more):
+            counts = [f"{each.at_least}{each.count:,}" for each in (found, other)]
+            yield Fault(
+                source.id,
+                "",
+                f"it reads {counts[0]} samples, but {first.id} reads {counts[1]}, so their samples "
+                "are combined differently in each epoch",
+                "Use data with the same number of samples.",
+                "lengths",
+            )
 
 
 def feature_faults(node: Node) -> Iterator[Fault]:
@@ -80,8 +108,15 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
     return any(typed.kind(port) in _PIXELS for port in ports)
 
 
-def _order_key(source: Source) -> tuple[object, ...]:
-    """Return a key that is equal for readers that output the same samples in the same order."""
-    options = {**source.args, **source.inputs}
-    seed = source.seed if options.pop("random_shuffle", is_sampled(source)) else None
-    return source.kind, source.dataset, options, seed
+def _same_order(one: Source, other: Source) -> bool:
+    """Return whether two readers output the same samples, or samples of two lists, in one order."""
+    keys: list[tuple[object, ...]] = []
+    for source in (one, other):
+        options = {**source.args, **source.inputs}
+        shuffled = options.pop("random_shuffle", is_sampled(source))
+        if one.dataset != other.dataset and not shuffled:
+            options = {name: value for name, value in options.items() if name in _ORDERING}
+            keys.append((options, "", None))
+        else:
+            keys.append((options, source.kind, source.seed if shuffled else None))
+    return keys[0] == keys[1]

@@ -12,7 +12,7 @@ from workbench.catalog.extra_operators.user_functions import OWN_CODE, PYTHON_SO
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
 from workbench.graph.checks.check_annotations import covering_warnings, side_warnings
-from workbench.graph.checks.check_readers import unpaired_outputs
+from workbench.graph.checks.check_readers import length_warnings, unpaired_outputs
 from workbench.graph.checks.check_samplers import sampler_warnings
 from workbench.graph.checks.check_units import unit_warnings
 from workbench.graph.execution.active import active_graph
@@ -67,6 +67,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
     return Faults(
         (
             *unpaired_outputs(typed),
+            *length_warnings(active, facts),
             *covering_warnings(typed),
             *_scale_warnings(typed),
             *_size_warnings(typed),

@@ -22,21 +22,30 @@ FaultCode = Literal[
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons", "pairs",
     "tight", "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang",
     "unusable", "random", "without_area", "box_layout", "silent", "orientation",
-    "unequal", "readers", "unit",
+    "unequal", "readers", "lengths", "unit",
 ]  # fmt: skip
 """The kind of fault, which determines the fixes in ``graph/fixes``."""
 
 WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
-        *("without_area", "box_layout", "silent", "orientation", "unequal", "readers", "unit"),
+        *(
+            "without_area",
+            "box_layout",
+            "silent",
+            "orientation",
+            "unequal",
+            "readers",
+            "lengths",
+            "unit",
+        ),
     }
 )
 """Codes of the faults that ``check_warnings`` returns, which do not prevent a run."""
 DATA_WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("sides", "unshuffled", "buffer", "overhang", "unusable", "without_area", "silent"),
-        "orientation",
+        *("orientation", "lengths"),
     }
 )
 """Codes of warnings that depend on the data."""

@@ -127,6 +127,10 @@ def _open_data(path: str | None, imported: ImportedGraph) -> Datasets:
     if path is None and not parameters(imported.graph.sources):
         print("The pipeline lists its files itself, so no folder is needed.")
         return open_datasets(".")
+    if path is None and (known := imported.graph.datasets):
+        for name, each in known.items():
+            print(f"Reading {each} as {name}, as set in the pipeline: a {describe_kind(each)}.")
+        return known
     if path is None and not os.path.exists(imported.data):
         named = f" {imported.data}, which does not exist" if imported.data else " no folder"
         raise ImportFailedError(

@@ -6,6 +6,7 @@ read by GPU-only operators. The data is specified when the graph is run, as for 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -28,6 +29,8 @@ SELECTING = (
     *("manifest_filepaths", "file_list_frame_num", "file_list_include_preceding_frame"),
 )
 """Reader arguments that select files, samples, or parts of samples."""
+_WORD = re.compile(r"[a-z][a-z0-9_]{2,30}")
+"""Matches variables that can be part of a parameter's name."""
 _LONGEST = 100
 
 
@@ -80,17 +83,22 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
         if op.changed and made[0].changed != op.changed:
             made[0] = replace(made[0], changed=f"{op.changed}; {made[0].changed}")
         ops.extend(made)
-    return replace(pipeline, ops=tuple(_with_own_parameters(ops)))
+    return replace(pipeline, ops=tuple(_with_own_parameters(ops, lines)))
 
 
-def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
+def _with_own_parameters(ops: Iterable[TracedOp], lines: Lines) -> Iterator[TracedOp]:
     """Yield the calls, with a separate graph parameter for each location that readers read.
 
-    Each array that another program sends has its own. Encoded images have the first.
+    The first is ``data``; others are named after their variable, such as ``data_masks``. Each array
+    that another program sends has its own. Encoded images have the first.
     """
     ops = list(ops)
     parameters: dict[str, str] = {}
-    if any(op.schema == "ExternalSource" and not op.refused for op in ops):
+    if any(
+        (op.schema == "ExternalSource" and not op.refused)
+        or (not (op.kind or op.inputs) and (reads_folder(op) or lines.data_function(op)))
+        for op in ops
+    ):
         parameters[""] = PARAMETER
     for op in ops:
         if not op.kind or op.dataset:
@@ -100,7 +108,17 @@ def _with_own_parameters(ops: Iterable[TracedOp]) -> Iterator[TracedOp]:
         location = repr((op.kind, own, [op.args.get(name) for name in SELECTING]))
         count = len(parameters) + 1
         usual = PARAMETER if count == 1 else f"{PARAMETER}_{count}"
+        variable = next(iter(lines.targets(op)), "").lower()
+        if count > 1 and _WORD.fullmatch(variable):
+            named = f"{PARAMETER}_{variable}"
+            usual = usual if named in parameters.values() else named
         yield replace(op, dataset=parameters.setdefault(location, usual))
+
+
+def reads_folder(op: TracedOp) -> bool:
+    """Return True for a reader of a folder, which becomes the data of a graph."""
+    named = any(name in op.args for name in ("files", "file_list"))
+    return op.schema == "readers__File" and "file_root" in op.args and not named
 
 
 def _python_source(op: TracedOp, pipeline: TracedPipeline, lines: Lines) -> TracedOp:

@@ -18,7 +18,11 @@ from workbench.catalog.spec import ArgSpec, Catalog, OpSpec, Value
 from workbench.emit.core.epoch_shuffle import DEFAULT_EPOCH_SEED, EPOCH_SEED, SHUFFLE
 from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_finder, kinds_by_reader
 from workbench.emit.pipeline_import.calls.expressions import ARITHMETIC, INDEXING, expression_node
-from workbench.emit.pipeline_import.calls.foreign_readers import SELECTING, shortened
+from workbench.emit.pipeline_import.calls.foreign_readers import (
+    SELECTING,
+    reads_folder,
+    shortened,
+)
 from workbench.emit.pipeline_import.calls.user_functions import (
     compiled_arguments,
     function_arguments,
@@ -30,7 +34,6 @@ from workbench.sources import PARAMETER, SAMPLER_OPTIONS, kind_of_reader, load_s
 
 _FOLDER = "file_root"
 _LISTED = ("files", "labels")
-_NAMED = ("files", "file_list")
 _DATA = ("annotations_file", "path", "paths", "files", "filenames", "file_list", _FOLDER)
 """Reader arguments that locate the data."""
 _SET_BY_READERS = frozenset({("case_sensitive_extensions", False)})
@@ -76,12 +79,7 @@ class _UnsupportedError(Exception):
 
 def read_folder(ops: Iterable[TracedOp]) -> Value | None:
     """Return the folder of the pipeline's first folder reader, or None."""
-    return next((op.args[_FOLDER] for op in ops if _reads_folder(op)), None)
-
-
-def _reads_folder(op: TracedOp) -> bool:
-    named = any(name in op.args for name in _NAMED)
-    return op.schema == "readers__File" and _FOLDER in op.args and not named
+    return next((op.args[_FOLDER] for op in ops if reads_folder(op)), None)
 
 
 def make_call(
@@ -193,7 +191,7 @@ def _operator(
             given = {k: v for k, v in given.items() if (k, v) not in _SET_BY_READERS}
     elif spec.reads and load_source(kind_of_reader(spec.name)).options is not None:
         raise _UnsupportedError("it runs Python code, which only the source contains")
-    elif _reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
+    elif reads_folder(op) and given[_FOLDER] == root:  # others keep theirs: a graph has one
         folder = given.pop(_FOLDER)
     args = {name: _value(name, value, spec) for name, value in given.items()}
     inputs = _inputs(op, spec)

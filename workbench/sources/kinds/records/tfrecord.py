@@ -422,6 +422,8 @@ class TFRecord(IndexedFiles):
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         """Name the features that were found by their content, if a record has others."""
+        if self.targets:
+            return  # these are read by name
         with suppress(DataError, IndexError, KeyError, ValueError):
             chosen = list(filter(None, _image_and_label(self.files(dataset))))
             record = next(r for _, r in records_of(self.files(dataset)[0]) if r)

@@ -276,6 +276,8 @@ class WebDataset(IndexedFiles):
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         """Name the components that are read, if the first samples have others."""
+        if self.targets:
+            return  # these are read by name
         with contextlib.suppress(DataError):
             present = set().union(*first_samples(self.files(dataset)[0]).values())
             chosen = [each for each in sorted(present) if each in _ENDINGS or each == LABEL]
