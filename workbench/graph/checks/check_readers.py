@@ -24,7 +24,7 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
     """Warn if two images, or an image and annotations, come from readers of different samples.
 
     There is no warning if the readers output the same samples in the same order, or if they read
-    two data sets without shuffling (or shuffled alike).
+    two data sets without shuffling.
     """
     graph = typed.graph
     readers = {source.id: source for source in graph.sources}

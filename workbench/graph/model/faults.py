@@ -29,16 +29,8 @@ FaultCode = Literal[
 WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
-        *(
-            "without_area",
-            "box_layout",
-            "silent",
-            "orientation",
-            "unequal",
-            "readers",
-            "lengths",
-            "unit",
-        ),
+        *("without_area", "box_layout", "silent", "orientation", "unequal", "readers"),
+        *("lengths", "unit"),
     }
 )
 """Codes of the faults that ``check_warnings`` returns, which do not prevent a run."""
