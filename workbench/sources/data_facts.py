@@ -59,8 +59,6 @@ class DataFacts:
     """Number of headers read for ``float_rates`` and ``turned``, or 0 if all were read."""
     count: int = 0
     """Number of samples that were read."""
-    count: int = 0
-    """Number of samples, at most 20,000; 0 if unknown."""
     more: bool = False
     """Whether the data have more samples than the 20,000 that were read."""
 
