@@ -304,8 +304,8 @@ def test_what_draws(body: str) -> None:
     assert found is not None
     assert (found.name, found.line) == (FOUND[body], 3)
     assert found.text == body.splitlines()[1].strip()
-    assert f"line 3: {found.text}" in found.warning
-    assert "fed by random.uniform" in found.warning
+    assert f"line 3: {found.text}" in found.warning()
+    assert "fed by random.uniform" in found.warning()
 
 
 @pytest.mark.parametrize("body", SAME)
