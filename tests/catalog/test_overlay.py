@@ -10,7 +10,7 @@ import pytest
 
 from workbench.catalog import ArgSpec, Catalog, OpSpec, PortSpec
 from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
-from workbench.catalog.extra_operators.readers import REQUESTS, TARGET_READERS
+from workbench.catalog.extra_operators.readers import FIELD_READER, REQUESTS, TARGET_READERS
 from workbench.catalog.overlay import Overlay, apply_overlay, read_overlay
 from workbench.catalog.schema import read_schemas
 from workbench.catalog.spec import NOTHING_KNOWN, Feed, OutputRule, kind_fits
@@ -102,7 +102,7 @@ def test_an_operator_has_one_row() -> None:
 def test_every_operator_of_dali_has_a_row(catalog: Catalog) -> None:
     rows = read_overlay().ops
     visible = {name for name, op in catalog.items() if not op.expression and not op.module}
-    visible -= {PILLOW_DECODER.name, *REQUESTS, *TARGET_READERS}
+    visible -= {PILLOW_DECODER.name, FIELD_READER, *REQUESTS, *TARGET_READERS}
     visible.add("python_function")  # made by workbench.node, and not listed
     assert set(rows) == visible, "rows of what DALI lacks, or operators without a row"
     assert "other" not in {op.category for op in catalog.values()}

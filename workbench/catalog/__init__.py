@@ -9,9 +9,11 @@ from workbench.catalog.extra_operators.arithmetic import arithmetic_specs
 from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.extra_operators.python_decoder import PILLOW_DECODER
 from workbench.catalog.extra_operators.readers import (
+    FIELD_READER,
     PYTHON_READER,
     REQUESTS,
     SAMPLED_READERS,
+    field_reader,
     python_reader,
     reader_arguments,
     with_sampler_arguments,
@@ -49,6 +51,7 @@ def load_catalog() -> Catalog:
     listed[PILLOW_DECODER.name] = PILLOW_DECODER
     if "readers.file" in listed:
         listed[PYTHON_READER] = python_reader(listed["readers.file"])
+        listed[FIELD_READER] = field_reader(listed[PYTHON_READER])
     listed |= reader_arguments(listed)
     for name in SAMPLED_READERS & listed.keys():
         listed[name] = with_sampler_arguments(listed[name])

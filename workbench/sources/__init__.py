@@ -38,6 +38,7 @@ from workbench.sources.opening import PARAMETER as PARAMETER
 from workbench.sources.opening import Data as Data
 from workbench.sources.opening import Location as Location
 from workbench.sources.opening import choose_columns as choose_columns
+from workbench.sources.opening import holds_objects as holds_objects
 from workbench.sources.opening import open_dataset as open_dataset
 from workbench.sources.opening import open_datasets as open_datasets
 from workbench.sources.source_kind import Header as Header
@@ -57,6 +58,7 @@ def is_reader(op: str) -> bool:
     """Return whether an operator, named as in ``nvidia.dali.fn``, is a reader."""
     return op.startswith(("readers.", "experimental.readers.")) or op in (
         "external_source",
+        "external_source_fields",
         "python_source",
         *SERVED,
     )

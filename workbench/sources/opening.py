@@ -344,6 +344,13 @@ def _is_numbers(values: Any) -> bool:
     return isinstance(first, Integral)
 
 
+def holds_objects(data: Data) -> bool:
+    """Return whether data are objects with images, and not a path or a list of paths."""
+    if isinstance(data, str | Path | Dataset | Mapping):
+        return False
+    return not (isinstance(data, list | tuple) and names_files(data))
+
+
 def open_datasets(data: Data) -> Datasets:
     """Return the dataset of each parameter. Data without a parameter name belong to ``data``.
 

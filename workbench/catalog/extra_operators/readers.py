@@ -14,6 +14,7 @@ from workbench.catalog.tables import read_tables
 from workbench.sources import SAMPLER_OPTIONS, kind_of_reader, load_source
 
 PYTHON_READER = "external_source"
+FIELD_READER = f"{PYTHON_READER}_fields"
 _ROWS = read_tables("extra_operators/readers.toml")
 _PORTS = _ROWS.pop("ports")
 TARGET_READERS = frozenset(_ROWS)
@@ -159,4 +160,21 @@ def python_reader(file_reader: OpSpec) -> OpSpec:
         summary=summary,
         label="Images in Python",
         synonyms=("numpy", "array", "Dataset", "Hugging Face", "DataFrame", "Parquet", "generator"),
+    )
+
+
+def field_reader(reader: OpSpec) -> OpSpec:
+    """Return the reader of Python data with named fields; ``reader`` is that of images alone."""
+    summary = "Reads a Python dataset whose samples have more fields than an image and a label."
+    doc = "Names of the fields, such as boxes; each is an output, after images and labels."
+    fields = ArgSpec("fields", "str_list", doc, label="Fields", advanced=False)
+    return replace(
+        reader,
+        name=FIELD_READER,
+        schema="",
+        args={**reader.args, fields.name: fields},
+        doc=summary,
+        summary=summary,
+        label="Images and fields in Python",
+        named_outputs=fields.name,
     )

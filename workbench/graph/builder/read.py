@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
 
 from workbench.arguments import checked, warn_caller
@@ -23,6 +24,7 @@ from workbench.sources import (
     annotated_alternatives,
     choose_columns,
     class_names,
+    holds_objects,
     load_source,
     open_datasets,
     require_dataset,
@@ -79,7 +81,8 @@ def read(
     features:
         Features of TFRecord, or components of WebDataset, with their types, which become outputs:
         ``{"image/encoded": "image", "score": "float32[3]"}`` or ``{"jpg": "image", "txt":
-        "bytes"}``. By default, one image and one label are found in the records.
+        "bytes"}``. By default, one image and one label are found in the records. Or names of the
+        fields of a dataset in Python: ``["boxes", "path"]``.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 
@@ -97,11 +100,17 @@ def read(
         )
     if path is not None or label is not None:
         data = choose_columns(data, path, label)
+    named = features is not None and holds_objects(data)
+    if named:
+        opening = import_module("workbench.sources.kinds.memory_fields")
+        data = opening.open_fields(data, [*(features or ())])
     datasets = open_datasets(data)
     if not datasets:
         raise DataError("read received no data. Pass a folder: wb.read('photos').")
     texts: dict[str, Any] = {}
-    if features is not None:
+    if named:
+        texts["fields"] = tuple(map(str, features or ()))
+    elif features is not None:
         datasets, texts["features"] = by_feature(datasets, features)
     for each in datasets.values():
         require_dataset(each)

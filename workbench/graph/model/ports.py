@@ -31,6 +31,9 @@ def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
         return tuple(replace(spec.outputs[0], name=name) for name in numbered)
     if spec.named_outputs:
         named = node.args.get(spec.named_outputs)
+        if len(spec.outputs) > 1:
+            fields = map(str, named if isinstance(named, tuple) else ())
+            return (*spec.outputs, *(PortSpec(n, _kind(n), gives=NOTHING_KNOWN) for n in fields))
         chosen = named if isinstance(named, tuple) and named else (spec.outputs[0].name,)
         return tuple(_named_output(node, index, str(name)) for index, name in enumerate(chosen))
     if not spec.bodies:
@@ -50,6 +53,10 @@ _KINDS: Mapping[str, PortKind] = {
 """Kind of data of an output, by its declared kind or its name."""
 
 
+def _kind(name: str) -> PortKind:
+    return _KINDS.get(name.rstrip("_0123456789"), "any")
+
+
 def _named_output(node: Node, index: int, name: str) -> PortSpec:
     """Return an output that the node names, with the type that its arguments declare."""
 
@@ -58,7 +65,7 @@ def _named_output(node: Node, index: int, name: str) -> PortSpec:
         return given[index] if isinstance(given, tuple) and index < len(given) else None
 
     layout, dtype = declared("layouts"), declared("dtypes")
-    kind = _KINDS.get(str(declared("kinds") or name.rstrip("_0123456789")), "any")
+    kind = _kind(str(declared("kinds") or name))
     if kind == "any" and layout and {"H", "W"} <= set(str(layout)):
         kind = "image"
     if kind == "encoded":

@@ -8,6 +8,7 @@ file ``rows`` has the number in ``origin`` of each image.
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import socket
@@ -20,6 +21,7 @@ import numpy as np
 RECORD = np.dtype([("state", "<i8"), ("offset", "<i8"), ("nbytes", "<i8"), ("label", "<i8")])
 ABSENT, THERE, FAULTY = 0, 1, 2
 INDEX, SAMPLES, SOCKET, ROWS, ORIGIN = "index", "samples", "socket", "rows", "origin"
+FIELDS = "fields"
 LABELS = "labels"
 
 
@@ -35,7 +37,11 @@ class CachedImages:
                 folder = file.read()
         self.folder = folder
         self.index = np.memmap(os.path.join(folder, INDEX), RECORD, "r")
-        self.rows = np.arange(len(self.index)) if rows is None else rows
+        with open(os.path.join(folder, FIELDS), encoding="utf-8") as file:
+            self.fields = file.read().split()
+        count = len(self.index) // (1 + len(self.fields))
+        self.rows = np.arange(count) if rows is None else rows
+        self._count = count
         self._samples = open(os.path.join(folder, SAMPLES), "rb")  # noqa: SIM115  # read by all
         self._map: Any = b""
         self._lock = threading.Lock()
@@ -50,6 +56,24 @@ class CachedImages:
         rows = self.rows[np.asarray(indices, np.int64)]
         self.request(rows)
         return [self._read(self.index[row]) for row in rows]
+
+    def fields_at(self, indices: Sequence[int], names: Sequence[str]) -> list[list[Any]]:
+        """Return the arrays of each named field. Raises ValueError for an unknown field."""
+        rows = self.rows[np.asarray(indices, np.int64)]
+        if missing := [name for name in names if name not in self.fields]:
+            known = ", ".join(self.fields) or "none"
+            raise ValueError(f"the data were opened without the field {missing[0]}, with {known}")
+        found = []
+        for name in names:
+            places = self._count + rows * len(self.fields) + self.fields.index(name)
+            self.request(places)
+            found.append([self._field(place) for place in places])
+        return found
+
+    def _field(self, place: int) -> Any:
+        if fault := self.fault(place):
+            raise ValueError(fault)
+        return np.load(io.BytesIO(bytes(self._bytes(self.index[place]))), allow_pickle=False)
 
     def request(self, rows: Any) -> None:
         """Request missing images from the process that owns them. Raises OSError if that fails."""

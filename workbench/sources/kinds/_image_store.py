@@ -65,6 +65,9 @@ class ImageStore:
         Returns label and size in bytes of an image that was not requested yet, or -1 if unknown.
     data:
         The object that contains the images, by which the store is recognised later.
+    fields:
+        Names of the fields of each image. ``fetch`` returns the field ``j`` of image ``i`` as the
+        bytes of a NumPy file, for the index ``count + i * len(fields) + j``.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class ImageStore:
         classes: Sequence[str] = (),
         facts: Callable[[int], tuple[int, int]] = lambda _: (-1, -1),
         data: object = None,
+        fields: Sequence[str] = (),
     ) -> None:
         self.facts = facts
         self.objects = _identities(data)
@@ -84,8 +88,10 @@ class ImageStore:
         self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_memory_folder())
         shutil.copyfile(kept.__file__, os.path.join(self.folder, PROGRAM))
         with open(os.path.join(self.folder, kept.INDEX), "wb") as file:
+            count *= 1 + len(fields)
             os.posix_fallocate(file.fileno(), 0, max(1, count) * kept.RECORD.itemsize)
             file.truncate(count * kept.RECORD.itemsize)
+        Path(self.folder, kept.FIELDS).write_text("\n".join(fields), encoding="utf-8")
         Path(self.folder, CLASSES).write_text(json.dumps(list(classes)), encoding="utf-8")
         self._index = np.memmap(os.path.join(self.folder, kept.INDEX), kept.RECORD, "r+")
         self._samples = open(os.path.join(self.folder, kept.SAMPLES), "wb")  # noqa: SIM115

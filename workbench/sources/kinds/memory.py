@@ -10,9 +10,10 @@ Pixels are encoded as PNM, which DALI's decoders support, so these data work in 
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -317,7 +318,7 @@ def read_sampled_images(source: Any, name: str, **options: Any) -> Any:
     return output_of(batches, name)
 
 
-def output_of(batches: ImageBatches, name: str) -> Any:
+def output_of(batches: ImageBatches, name: str, count: int = 2) -> Any:
     """Return the pipeline outputs of batches, and set the metadata of the reader ``name``."""
     from nvidia.dali.pipeline import Pipeline
 
@@ -332,7 +333,7 @@ def output_of(batches: ImageBatches, name: str) -> Any:
     pipe.reader_meta = reader_meta
     return fn.external_source(
         batches,
-        num_outputs=2,
+        num_outputs=count,
         batch=True,
         batch_info=True,
         parallel=WORKERS > 0,
@@ -340,10 +341,13 @@ def output_of(batches: ImageBatches, name: str) -> Any:
     )
 
 
-def memory_dataset(data: Any) -> Dataset:
+def memory_dataset(
+    data: Any, fields: Sequence[str] = (), as_array: Callable[[Any], Any] = np.asarray
+) -> Dataset:
     """Return the dataset of an object with images, which this process encodes on request.
 
-    Raises DataError if the object does not contain images.
+    ``fields`` of its rows are stored too, as the arrays that ``as_array`` returns. Raises DataError
+    if the object does not contain images.
     """
 
     def split_text(row: Any) -> tuple[Any, int]:
@@ -356,6 +360,8 @@ def memory_dataset(data: Any) -> Dataset:
     require_images(data, split_text if of_texts else split_row)
     rows = open_images(data)
     count, unread = len(rows), set[str]()
+    recent = dict[tuple[int, str], Any]()
+    """Fields of the rows whose images were requested: they are requested next."""
 
     def read(index: int, row: Any) -> tuple[Any, int] | Exception:
         try:
@@ -364,10 +370,12 @@ def memory_dataset(data: Any) -> Dataset:
             if not str(error).startswith(LABEL_FAULT):
                 return error
             raise DataError(f"Sample {index} of {type(data).__name__}: {error}.") from None
-        if isinstance(row, dict):
+        if isinstance(row, dict) and not fields:
             unread.update(unread_columns(row))
         try:
             content = encode_image(image)
+            for name in fields:
+                recent[index, name] = as_array(row[name])
             return (content, label) if content.size else ValueError("it is empty: it has no bytes")
         except Exception as error:  # a user's dataset may raise anything
             return ValueError(_error_text(error))
@@ -381,7 +389,17 @@ def memory_dataset(data: Any) -> Dataset:
             return raised
         return read(index, row)
 
+    def read_field(index: int, name: str) -> tuple[Any, int] | Exception:
+        if (index, name) not in recent and isinstance(found := read_row(index), Exception):
+            return found
+        content = io.BytesIO()
+        np.save(content, recent.pop((index, name)))
+        return np.frombuffer(content.getvalue(), np.uint8), 0
+
     def fetch(indices: Sequence[int]) -> Iterator[tuple[Any, int] | Exception]:
+        if any(index >= count for index in indices):
+            places = (divmod(index - count, len(fields)) for index in indices)
+            return (read_field(row, fields[field]) for row, field in places)
         if hasattr(rows, "__getitems__"):
             try:
                 found = rows.__getitems__(list(indices))
@@ -395,7 +413,7 @@ def memory_dataset(data: Any) -> Dataset:
     if unread:
         warn_caller(
             f"Samples of {type(data).__name__} have {', '.join(sorted(unread))} besides image "
-            "and label, which are not read. For masks or boxes, use files (image_masks or COCO)."
+            "and label, which are not read. Name those to read: wb.read(data, features=[...])."
         )
     made = ImageStore(
         count,
@@ -403,8 +421,13 @@ def memory_dataset(data: Any) -> Dataset:
         class_names_of(data) or class_names_of(rows),
         facts_of(data, rows, split_row),
         data,
+        fields,
     )
-    return Dataset("memory", items=((store_folder(made), count),), title=describe(data, count))
+    return Dataset(
+        "memory_fields" if fields else "memory",
+        items=((store_folder(made), count),),
+        title=describe(data, count),
+    )
 
 
 def unread_columns(row: dict[str, Any]) -> Iterator[str]:
@@ -445,20 +468,22 @@ class Memory(SourceKind):
     located_by: frozenset[str] = frozenset()
     find = staticmethod(find_dataset)
     reader = staticmethod(read_images)
-    sampled = staticmethod(read_sampled_images)
-    helpers = (
+    sampled: Callable[..., Any] | None = staticmethod(read_sampled_images)
+    helpers: tuple[Any, ...] = (
         *(_WORKERS, label_column, categories_of, BytesColumn, TableRows, RowsWithClassNumbers),
         *(number_classes, NumberedPairs, label_of, labels_read, number_pairs),
         *(read_parquet, open_images),
         *(split_row, encode_image, ImageBatches, output_of),
     )
-    sampler_helpers = (Sampler, labels_in, SampledImages)
+    sampler_helpers: tuple[Any, ...] = (Sampler, labels_in, SampledImages)
     in_files = False
     in_memory = True
     pipeline_arguments = ("py_num_workers=WORKERS", 'py_start_method="spawn"')
     metavar = "MODULE:FACTORY"
     imports = ("importlib.util", "numpy as np", "os")
-    options = frozenset({"random_shuffle", "num_shards", "shard_id", "pad_last_batch"})
+    options: frozenset[str] = frozenset(
+        {"random_shuffle", "num_shards", "shard_id", "pad_last_batch"}
+    )
 
     def root(self, dataset: Dataset) -> str:
         """Return the folder with the stored images. Raises DataError if it no longer exists."""
