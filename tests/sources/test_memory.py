@@ -39,8 +39,8 @@ from workbench.graph.storage.layout import Document
 from workbench.health import check_folder, scan_folder
 from workbench.preview.verify import Verifier
 from workbench.sources import Dataset, class_names, list_samples, open_dataset, require_dataset
-from workbench.sources.kinds._image_store import _remove_abandoned
 from workbench.sources.kinds.memory import ImageBatches, encode_image, split_row
+from workbench.sources.kinds.stored_images.image_store import _remove_abandoned
 from workbench.ui.export.cell_source import cell_source
 
 LABELLED = ("labels", "pairs", "tensors", "table", "frame")

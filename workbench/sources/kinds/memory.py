@@ -1,7 +1,7 @@
 """Images that are not files: arrays, encoded bytes, PIL images, datasets of PyTorch and others.
 
 The exported program receives ``module:factory`` and calls the factory to create the dataset. In the
-workbench one process owns the objects (``_image_store.py``); other processes read them through a
+workbench one process owns the objects (``stored_images``); other processes read them through a
 folder in shared memory, which contains such a module.
 
 Pixels are encoded as PNM, which DALI's decoders support, so these data work in every graph.
@@ -23,8 +23,9 @@ import numpy as np
 from workbench.arguments import warn_caller
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.kinds._cached_images import SAMPLES
-from workbench.sources.kinds._image_store import (
+from workbench.sources.kinds._sampler import Sampler
+from workbench.sources.kinds.stored_images.cached_images import SAMPLES
+from workbench.sources.kinds.stored_images.image_store import (
     CLASSES,
     ImageStore,
     loader_argument,
@@ -34,7 +35,6 @@ from workbench.sources.kinds._image_store import (
     samples_of,
     store_folder,
 )
-from workbench.sources.kinds._sampler import Sampler
 from workbench.sources.python_data import (
     LABEL_FAULT,
     class_names_of,

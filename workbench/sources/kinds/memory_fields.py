@@ -110,6 +110,11 @@ class FieldBatches(ImageBatches):
             raise ValueError(f"sample {at}, {name}: {error}") from None
 
 
+def find_fields(data: Any) -> dict[str, Any]:
+    """Return the arguments of ``read_images_with_fields`` for the data argument of a program."""
+    return {"source": data}
+
+
 def read_images_with_fields(source: Any, name: str, **options: Any) -> Any:
     """Return encoded images, labels and the named fields of a dataset."""
     from nvidia.dali.pipeline import Pipeline
@@ -144,6 +149,7 @@ class MemoryFields(Memory):
     about = "dataset in Python with named fields (module:factory)"
     op = "external_source_fields"
     takes = frozenset({"memory"})
+    find = staticmethod(find_fields)
     reader = staticmethod(read_images_with_fields)
     sampled = None
     sampler_helpers = ()

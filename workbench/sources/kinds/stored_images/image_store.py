@@ -1,7 +1,7 @@
 """In-process store that serves images to other processes, encoding each on first request.
 
 A folder in shared memory (a temporary folder if shared memory is small) contains the encoded
-images, an index, and a copy of ``_cached_images.py``. Other processes request missing images
+images, an index, and a copy of ``cached_images.py``. Other processes request missing images
 through a socket in the folder; a thread fetches them from the dataset. The folder is deleted with
 the last ``Dataset`` that refers to it, or with the process.
 """
@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from workbench.sources import Sample
-from workbench.sources.kinds import _cached_images as kept
+from workbench.sources.kinds.stored_images import cached_images as kept
 
 _PREFIX = "dali-workbench-images-"
 _SHARED = "/dev/shm"

@@ -1,0 +1,1 @@
+"""Images of Python objects, which one process serves to the others through shared memory."""
