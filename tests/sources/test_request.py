@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from nvidia.dali import fn, pipeline_def, types
 
+import workbench as wb
 from tests.helpers import import_script, same, script_batches
 from tests.sources.clips import write_clips
 from workbench.catalog import load_catalog
@@ -18,7 +19,7 @@ from workbench.emit.targets import export
 from workbench.engine import Engine
 from workbench.engine.importing import from_file, from_pipeline
 from workbench.errors import DataError, GraphExportError, PipelineError
-from workbench.graph import Graph, check_graph, load_recipe
+from workbench.graph import Graph, Port, check_graph, load_recipe
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.variants.source_annotations import with_opened
 from workbench.preview import PreviewRequest, preview_batch
@@ -145,6 +146,9 @@ def test_images_and_sizes_from_outside_are_two_requests(engine: Engine, tmp_path
     again = from_file(tmp_path / "edited.py")
     assert again.report.is_exact
     assert again.graph.nodes == found.graph.nodes
+    declared = {"dtype": "UINT8", "shape": [-1, -1, 3], "layout": "HWC"}
+    built = wb.read(f"array_request:{pixels}", **declared).resize(size=(8, 8))
+    assert wb.outputs(images=built).outputs == {"images": Port("resize", "output")}
     wrong = open_datasets({"data": f"array_request:{sizes}", "data_2": f"array_request:{sizes}"})
     with pytest.raises(PipelineError, match=r"the type float32 and the shape \[2\], but the"):
         preview_batch(engine, PreviewRequest(found.graph, wrong, tiles=2))

@@ -168,6 +168,8 @@ def port_kind(graph: Graph, catalog: Catalog, port: Port) -> PortKind:
         followed = [node.inputs[p.name] for p in ports if p.name in node.inputs]
         if output.follows and followed:
             waiting += followed
+        elif spec.name == "array_request" and {*"HW"} <= {*str(node.args.get("layout", ""))}:
+            kinds.append("image")
         else:
             kinds.append(output.kind)
     return next((kind for kind in SHOWN_KINDS if kind in kinds), kinds[0] if kinds else "any")
