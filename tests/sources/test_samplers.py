@@ -199,7 +199,8 @@ def test_lists_are_sampled_too(animals: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["segmentation", "coco/annotations.json", "yolo", "voc", "numpy", "volumes/images"]
+    "kind",
+    one_in(3, ["coco/annotations.json", "yolo", "voc", "segmentation", "numpy", "volumes/images"]),
 )
 def test_samples_in_file_order_are_those_of_the_reader(kind: str, shapes: Path) -> None:
     data = shapes / kind
@@ -218,13 +219,13 @@ def test_samples_in_file_order_are_those_of_the_reader(kind: str, shapes: Path) 
 
 
 def test_samples_without_one_class_have_weights_of_their_own(shapes: Path) -> None:
-    for data in (shapes / "segmentation", shapes / "coco" / "annotations.json"):
-        with pytest.raises(WorkbenchError, match="do not have one class each"):
-            wb.read(data, sampler="balanced")
-        graph = wb.read(data, weights=[0] * 20 + [1] * 4)
-        files = wb.Workbench(graph.with_settings(batch_size=9)).batch(0).files
-        assert len(files) == 9
-        assert len({*files}) <= 4
+    data = shapes / "segmentation"
+    with pytest.raises(WorkbenchError, match="do not have one class each"):
+        wb.read(data, sampler="balanced")
+    graph = wb.read(data, weights=[0] * 20 + [1] * 4).with_settings(batch_size=9)
+    files = wb.Workbench(graph).batch(0).files
+    assert len(files) == 9
+    assert len({*files}) <= 4
 
 
 class Opened:
@@ -241,7 +242,7 @@ class Opened:
         return np.full((8, 8, 3), index, np.uint8), list(SIZES)[LABELS[index]]
 
 
-@pytest.mark.parametrize("targets", [True, False])
+@pytest.mark.parametrize("targets", one_in(2, [False, True]))
 def test_objects_in_memory_are_sampled(targets: bool, animals: Path) -> None:
     data = Opened(targets)
     workbench = wb.Workbench(graph_of(data, weights={"hen": 9}))

@@ -59,6 +59,8 @@ _LOOKED_AT = 256
 """Number of files from which the size of all files is estimated."""
 _READ_AHEAD = 1024
 """Default of ``initial_fill``: number of samples that DALI's readers buffer for shuffling."""
+_MOST_SAMPLED = 10_000
+"""Number of samples that are checked first if the source has a sampler."""
 _REORDERING = ("random_shuffle", "shuffle_after_epoch", "pad_last_batch", "num_shards")
 """Reader arguments that can make epochs differ, or leave a gap between two epochs."""
 
@@ -228,7 +230,12 @@ class ReaderCursor:
             )
 
     def _samples_before(self, batches: int) -> int:
-        """Return the number of samples read for ``batches`` batches, including all frames."""
+        """Return the number of samples read for ``batches`` batches, including all frames.
+
+        With a sampler, any sample may be read next.
+        """
+        if is_sampled(self._source):
+            return _MOST_SAMPLED
         args = self._source.args
         drawn_from, length, stride = (
             value if isinstance(value := args.get(name), int) else default
