@@ -91,7 +91,7 @@ class Sampler:
                 "without replacement. Use a smaller number, or replacement=True"
             )
         if self.size < num_shards:
-            raise ValueError(f"an epoch of {self.size} samples is too short for {num_shards} shards")
+            raise ValueError(f"an epoch has {self.size} samples, too few for {num_shards} shards")
         self.weighted = weighted
         self._orders: dict[int, Any] = {}
 
