@@ -224,3 +224,29 @@ def test_statements_are_repeated_only_if_they_create_the_same_value(
     else:
         (entry,) = found.report.opaque
         assert "held changes after it was created, or differs each time" in entry.why
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("lines", "issue"),
+    [
+        (
+            "held = Draws(0)\nfirst = fn.external_source(lambda: held())",
+            "it shares a Draws with make_",
+        ),
+        ("held = lambda: np.random.rand(2, 3)", "it calls numpy.random.rand: its"),
+        (
+            "held = (lambda: lambda: np.zeros((2, 3)))()",
+            "is created in a pipeline function with enable_conditionals=True; create it outside",
+        ),
+    ],
+)
+def test_what_a_node_cannot_repeat_is_reported(lines: str, issue: str, tmp_path: Path) -> None:
+    text = _CHANGING.format(lines=indent(lines, "    "))
+    text = text.replace("Draws(held))", "held)" + ", first" * ("first" in lines))
+    if "enable" in issue:
+        text = text.replace("device_id=None", "device_id=None, enable_conditionals=True")
+    path = tmp_path / "reported.py"
+    path.write_text(text)
+    (entry,) = from_file(path, "pipe").report.entries
+    assert issue in entry.why

@@ -29,7 +29,10 @@ from workbench.emit.pipeline_import.trace.traced import (
 )
 from workbench.engine.script_import.user_code import python_sources
 from workbench.engine.script_import.user_code.numba_calls import numba_arguments
-from workbench.engine.script_import.user_code.python_sources import python_source_arguments
+from workbench.engine.script_import.user_code.python_sources import (
+    FedSources,
+    python_source_arguments,
+)
 from workbench.errors import ImportFailedError
 from workbench.graph.model import Executor
 from workbench.names import shortened
@@ -211,13 +214,13 @@ def _without_stand_ins(
 ) -> Iterator[TracedOp]:
     by_name = {op.name: op for op in traced}
     fed: list[Any] = []
-    functions: dict[str, str] = {}
+    sources = FedSources()
     for op in ops:
         group = getattr(op, "_group", None)
         if op.name in refused and group is not None and not _reader_options(op):
             if not any(group is each for each in fed):
                 fed.append(group)
-                yield _python_source(op, group, functions)
+                yield _python_source(op, group, sources)
             continue
         if op.name not in refused:
             found = by_name[op.name]
@@ -243,16 +246,12 @@ def _without_stand_ins(
         )
 
 
-def _python_source(op: Any, group: Any, functions: dict[str, str]) -> TracedOp:
-    """Return one call for all outputs of an external source that Python code feeds.
-
-    ``functions`` are the functions of the pipeline's sources, to which its own is added.
-    """
+def _python_source(op: Any, group: Any, sources: FedSources) -> TracedOp:
+    """Return one call for all outputs of an external source that Python code feeds."""
     texts = _argument_texts(op.spec)
     places = _source_locations(texts)
-    args = python_source_arguments(group, functions)
-    if not isinstance(args, str):
-        functions[str(args["function"])] = str(args["source"])
+    found = python_source_arguments(group, sources)
+    args, changed = ({}, "") if isinstance(found, str) else found
     return TracedOp(
         schema=op._op.schema.Name(),
         name=op.name,
@@ -263,8 +262,9 @@ def _python_source(op: Any, group: Any, functions: dict[str, str]) -> TracedOp:
         places=places,
         module=texts.get("_module", ""),
         display=texts.get("_display_name", ""),
-        args={} if isinstance(args, str) else args,
-        refused=args if isinstance(args, str) else "",
+        args=args,
+        refused=found if isinstance(found, str) else "",
+        changed=changed,
     )
 
 

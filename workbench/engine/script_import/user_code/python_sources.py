@@ -6,8 +6,9 @@ Used in the worker process only.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
 from types import FunctionType
@@ -16,11 +17,17 @@ from typing import Any
 from workbench.catalog.schema import enum_names
 from workbench.catalog.spec import Value
 from workbench.engine.script_import.placeholders import StandIn, replaced
-from workbench.engine.script_import.user_code.value_origins import RepeatingWriter, ValueOrigins
+from workbench.engine.script_import.user_code.value_origins import (
+    EXTERNAL_SOURCE,
+    RepeatingWriter,
+    ValueOrigins,
+)
 from workbench.errors import GraphEditError
+from workbench.graph.user_functions.function_source import undetermined
 from workbench.graph.user_functions.source_writer import (
     CLASS_CODE,
     Construction,
+    SourceFunction,
     factory_name,
     is_installed,
     source_function,
@@ -51,7 +58,7 @@ def recording_objects() -> Iterator[None]:
 
     def group(callback: Any, described: Any, *args: Any, **kwargs: Any) -> Any:
         source = getattr(described, "source", None)
-        _origins.note((source,), {"source": source}, always=True)
+        _origins.note(EXTERNAL_SOURCE, (source,), {"source": source})
         return make_group(callback, described, *args, **kwargs)
 
     patched = [(builtins, "__build_class__", build), (external, make_group.__name__, group)]
@@ -70,7 +77,7 @@ def _recording(init: FunctionType) -> Callable[..., None]:
             keep = _origins.copy_of
             known = Construction(tuple(map(keep, args)), {k: keep(v) for k, v in kwargs.items()})
             _created[id(self)] = self, known
-            _origins.note(args, kwargs)
+            _origins.note(type(self).__name__, args, kwargs)
         init(self, *args, **kwargs)
 
     return record
@@ -81,10 +88,37 @@ def _writer() -> RepeatingWriter:
     return RepeatingWriter(known, _origins)
 
 
-def python_source_arguments(group: Any, taken: Mapping[str, str]) -> dict[str, Value] | str:
+@dataclass
+class FedSources:
+    """Python sources of one pipeline."""
+
+    functions: dict[str, str] = field(default_factory=dict)
+    """Name of a function -> its code."""
+    objects: dict[int, tuple[Any, str]] = field(default_factory=dict)
+    """Identity of an object that changes when it is used -> the object and its function."""
+
+    def add(self, found: SourceFunction, writer: RepeatingWriter) -> str:
+        """Add a source. Return in what it differs from the script; empty if in nothing."""
+        self.functions[found.name] = found.source
+        shared = [each for each in writer.changing if id(each) in self.objects]
+        for each in writer.changing:
+            self.objects.setdefault(id(each), (each, found.name))
+        if shared:
+            other = self.objects[id(shared[0])][1]
+            return (
+                f"it shares a {type(shared[0]).__name__} with {other}. In the graph each has its "
+                "own, so they differ from the script if a call changes it"
+            )
+        if (random := undetermined(found.source)) is not None:
+            words = "its values equal those of the script only if the code in the graph seeds it"
+            return f"it calls {random.name}: {words}"
+        return ""
+
+
+def python_source_arguments(group: Any, sources: FedSources) -> tuple[dict[str, Value], str] | str:
     """Return a node's arguments for a group of external sources, or why it is unsupported.
 
-    ``taken`` maps the names of the functions of other sources to their code.
+    The arguments come with a text about differences. The source is added to ``sources``.
     """
     first = group.instances[0]
     operator = first._op
@@ -94,14 +128,19 @@ def python_source_arguments(group: Any, taken: Mapping[str, str]) -> dict[str, V
     if isinstance(source, StandIn):
         return f"its source {source!r} is not available here"
     name = factory_name(source)
+    taken = sources.functions
     names = [name, *(f"{name}_{number}" for number in range(2, len(taken) + 3))]
     try:
-        made = (source_function(source, each, writer=_writer()) for each in names)
-        found = next(each for each in made if taken.get(each.name, each.source) == each.source)
+        writers = [(each, _writer()) for each in names]
+        made = ((source_function(source, each, writer=own), own) for each, own in writers)
+        found, writer = next(
+            (each, own) for each, own in made if taken.get(each.name, each.source) == each.source
+        )
     except GraphEditError as error:
         return f"its Python code cannot be stored: {str(error).rstrip('.')}"
     except StopIteration:
         return f"another source has a different function named {name}"
+    changed = sources.add(found, writer)
     args: dict[str, Value] = {"function": found.name, "source": found.source}
     if found.creates:
         args["creates"] = True
@@ -129,7 +168,7 @@ def python_source_arguments(group: Any, taken: Mapping[str, str]) -> dict[str, V
         args["dtypes"] = tuple("" if name == "NO_TYPE" else name for name in names)
     if any(each is not None for each in ndims):
         args["ndims"] = tuple(-1 if each is None else int(each) for each in ndims)
-    return args
+    return args, changed
 
 
 def _per_output(given: Any, count: int) -> list[Any]:

@@ -11,26 +11,33 @@ from __future__ import annotations
 import ast
 import linecache
 import pickle
+import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
+from enum import Enum
 from functools import lru_cache
 from itertools import islice, takewhile
 from pathlib import Path
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 import workbench
+from workbench.engine.script_import.placeholders import StandIn
 from workbench.errors import GraphEditError
 from workbench.graph.user_functions.source_writer import (
     Constructions,
     Scope,
     SourceWriter,
+    is_installed,
     is_installed_file,
 )
 
+EXTERNAL_SOURCE = "external_source"
+_CONVERTED = "__autograph_generated_file"
+"""Part of the file names of functions that DALI converts, for ``if`` with data."""
 _MOST_PLACES = 200
 _LONG = 300
 """Length of the code of a list from which the statements that created it are preferred."""
@@ -84,16 +91,18 @@ class ValueOrigins:
         self._copies[id(made)] = made, value
         return made
 
-    def note(self, args: Sequence[Any], kwargs: Mapping[str, Any], always: bool = False) -> None:
+    def note(self, called: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Record the lines that are running, and the arguments of the innermost call.
 
-        The number of lines is limited, unless ``always`` is True.
+        ``called`` is the name of the called class or function. Records of classes are limited.
         """
-        if not always and len(self._places) >= _MOST_PLACES:
+        if called != EXTERNAL_SOURCE and len(self._places) >= _MOST_PLACES:
             return
         found = list(_places(sys._getframe(2)))
         self._places += found
         if not found or found[0].call is None:
+            return
+        if ast.unparse(found[0].call.func).rpartition(".")[2] != called:
             return
         plain = takewhile(lambda each: not isinstance(each, ast.Starred), found[0].call.args)
         given = [*zip(plain, args, strict=False)]
@@ -125,13 +134,18 @@ class RepeatingWriter(SourceWriter):
         super().__init__(constructions)
         self._origins = origins
         self._tests = True
+        self.changing: list[Any] = []
+        """Objects of the code that change when they are used."""
 
     def written(self, value: Any) -> str:
         """Return an expression for a value, or the variable that has it after its statements."""
         lengths = [(each, len(each)) for each in (self.imports, self.parts, self.values)]
         problem: GraphEditError | None = None
         text = ""
+        if _changes_by_use(value) and not any(value is each for each in self.changing):
+            self.changing.append(value)
         try:
+            _require_plain(value)
             text = super().written(value)
         except GraphEditError as error:
             problem = error
@@ -180,6 +194,24 @@ class RepeatingWriter(SourceWriter):
         if not (origin.is_simple if equal is None else equal):
             words = "changes after it was created, or differs each time it is created"
             raise GraphEditError(f"{origin.name or origin.text} {words}")
+
+
+def _changes_by_use(value: Any) -> bool:
+    if isinstance(value, np.random.Generator | np.random.RandomState | random.Random):
+        return True
+    own = not isinstance(value, type | Enum) and not is_installed(type(value))
+    return own or hasattr(value, "__next__")
+
+
+def _require_plain(value: Any) -> None:
+    """Raise GraphEditError for placeholders, and for functions that DALI converted."""
+    if isinstance(value, StandIn):
+        raise GraphEditError(f"{value!r} has no value here; pass it: --arg {value!r}=...")
+    if isinstance(value, FunctionType) and _CONVERTED in value.__code__.co_filename:
+        raise GraphEditError(
+            f"{value.__name__} is created in a pipeline function with enable_conditionals=True; "
+            "create it outside, and pass it to the function"
+        )
 
 
 def _creates_equal(code: str, function: str, value: Any) -> bool | None:
