@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -97,7 +98,6 @@ def not_a_number() -> NDArray[np.float32]:
         ((PIXELS[0], 3), "one image with its label. Pass a list"),
         (png(PIXELS[0]), r"one image \(bytes\)"),
         (Image.fromarray(PIXELS[0]), r"one image \(Image\)"),
-        (Stream(), "Data of type Stream can only be iterated over, not shuffled"),
         (Loader(), "Data of type Loader yield batches in their own order. Pass the dataset"),
         ({3}, "Data of type set can only be iterated over"),
         (3, r"3 \(int\) cannot be read as data"),
@@ -130,15 +130,37 @@ def test_a_label_that_is_none_does_not_end_the_count() -> None:
     assert facts(1) == (-1, -1)
 
 
-def test_an_iterable_data_set_of_pytorch_is_refused() -> None:
+class Endless:
+    """Samples that can only be iterated over, each with a number as its label."""
+
+    classes = ("even", "odd")
+
+    def __iter__(self) -> Iterator[Any]:
+        return ((PIXELS[0], number % 2) for number in count())
+
+
+@pytest.mark.parametrize(
+    ("data", "title"),
+    [(Endless(), "the first 256 images of Endless"), (iter([PIXELS[0]] * 3), "the first 3 images")],
+)
+def test_of_data_that_can_only_be_iterated_over_the_first_samples_are_used(
+    data: Any, title: str
+) -> None:
+    with pytest.warns(UserWarning, match="can only be iterated over, so their .* are used, again"):
+        dataset = open_dataset(data)
+    assert str(dataset).startswith(title)
+    assert len(list(list_samples(dataset))) == int(title.split()[2])
+
+
+def test_an_empty_iterable_data_set_of_pytorch_is_refused() -> None:
     torch = pytest.importorskip("torch")
 
-    class Endless(torch.utils.data.IterableDataset):  # type: ignore[misc, name-defined]
+    class Empty(torch.utils.data.IterableDataset):  # type: ignore[misc, name-defined]
         def __iter__(self) -> Iterator[int]:
             return iter(())
 
-    with pytest.raises(DataError, match="can only be iterated over"):
-        open_dataset(Endless())
+    with pytest.raises(DataError, match="Data of type Empty yield no sample"):
+        open_dataset(Empty())
 
 
 def test_a_data_set_without_images_is_refused_by_its_first_sample() -> None:

@@ -21,7 +21,13 @@ from workbench.sources.dataset import (
     source_kinds,
 )
 from workbench.sources.file_names import is_hidden, is_pattern, matching_files
-from workbench.sources.python_data import IMAGE_COLUMNS, holds_images, names_files
+from workbench.sources.python_data import (
+    IMAGE_COLUMNS,
+    FirstSamples,
+    holds_images,
+    is_iterable_only,
+    names_files,
+)
 from workbench.sources.tables import categories_of, label_column
 
 # Files named by a pandas or Polars data frame, or by one of its columns.
@@ -263,7 +269,10 @@ def open_dataset(data: Location) -> Dataset:
     if isinstance(data, list | tuple) and not data:
         raise DataError("The list is empty. Add at least one path or image.")
     if not isinstance(data, list | tuple) or not names_files(data):
-        dataset: Dataset = import_module("workbench.sources.kinds.memory").memory_dataset(data)
+        memory = import_module("workbench.sources.kinds.memory")
+        dataset: Dataset = memory.memory_dataset(
+            FirstSamples(data) if is_iterable_only(data) else data
+        )
         return dataset
     items = tuple(map(_item, data))
     labelled = [not isinstance(each, str | Path) for each in data]

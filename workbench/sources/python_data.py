@@ -12,6 +12,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ IMAGE_COLUMNS = ("image", "img", "bytes", "photo")
 """Known names of the image column; case is ignored."""
 LABEL_FAULT = "its label is"
 """Start of the error message for a label that is not an integer, which stops the run."""
+MOST_ITERATED = 256
+"""Number of samples that are used of data that can only be iterated over."""
 _TRIED = 3
 """Number of leading samples that are read to test a dataset."""
 _GIVE = (
@@ -239,8 +242,7 @@ def _require_data_set(data: Any) -> None:
             f"Data of type {kind} yield batches in their own order. Pass the dataset that they "
             "read: data.dataset."
         )
-    iterable = any("IterableDataset" in each.__name__ for each in type(data).__mro__)
-    if iterable or (hasattr(data, "__iter__") and not hasattr(data, "__getitem__")):
+    if hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
         raise DataError(
             f"Data of type {kind} can only be iterated over, not shuffled or sharded. Pass a "
             "dataset with len() and data[i], or a list: list(itertools.islice(data, 1000))."
@@ -249,6 +251,36 @@ def _require_data_set(data: Any) -> None:
         raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
     if not len(data):
         raise DataError(f"The {kind} is empty. Add at least one image.")
+
+
+class FirstSamples(list[Any]):
+    """The first samples of data that can only be iterated over."""
+
+    def __init__(self, data: Any) -> None:
+        """Read the samples. Raises DataError if the data raise an exception."""
+        self.kind, self.classes = type(data).__name__, class_names_of(data)
+        try:
+            super().__init__(islice(data, MOST_ITERATED))
+        except Exception as error:
+            raise DataError(
+                f"Data of type {self.kind} raise {type(error).__name__}: {error}."
+            ) from None
+        if not self:
+            raise DataError(f"Data of type {self.kind} yield no sample. Use at least one.")
+        count = f"first {len(self)}" if len(self) == MOST_ITERATED else f"{len(self)}"
+        warn_caller(
+            f"Data of type {self.kind} can only be iterated over, so their {count} samples are "
+            "used, again in each epoch. Exported programs cannot read such data: pass a function "
+            "that creates them to wb.source, or use a dataset with len() and data[i]."
+        )
+
+
+def is_iterable_only(data: Any) -> bool:
+    """Return whether data are a stream of samples: without ``len`` or without ``data[i]``."""
+    if isinstance(data, Mapping | set | frozenset) or hasattr(data, "batch_size"):
+        return False
+    named = any("IterableDataset" in each.__name__ for each in type(data).__mro__)
+    return named or (hasattr(data, "__iter__") and not hasattr(data, "__getitem__"))
 
 
 def require_readable(data: Any, results: Iterator[Any]) -> None:
@@ -274,6 +306,8 @@ def describe(data: Any, count: int) -> str:
     kind = type(data).__name__
     if hasattr(data, "ndim") and hasattr(data, "dtype"):
         return f"array {tuple(map(int, data.shape))}"
+    if isinstance(data, FirstSamples):
+        return f"the first {count:,} images of {data.kind}"
     if isinstance(data, list | tuple):
         return f"a list of {count:,} images"
     return f"{kind} of {count:,} images"

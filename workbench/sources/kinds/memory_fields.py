@@ -21,6 +21,7 @@ from workbench.sources.kinds.memory import (
     open_images,
     output_of,
 )
+from workbench.sources.python_data import FirstSamples, is_iterable_only
 from workbench.sources.tables import label_column
 
 if TYPE_CHECKING:
@@ -134,6 +135,8 @@ def open_fields(data: Any, fields: Sequence[str]) -> Dataset:
                 f"features: {name!r} cannot be the name of an output. Use a Python name other than "
                 f"{' and '.join(Memory.outputs)}."
             )
+    if is_iterable_only(data):
+        data = FirstSamples(data)
     rows = NamedRows(open_images(data), fields)
     try:
         for name in fields if len(rows) else ():
