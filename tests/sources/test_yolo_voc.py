@@ -207,6 +207,8 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
     ("content", "words"),
     [
         ("names: [a]\n", "train of .* is None. Use the path of a folder or list of images"),
+        ("train: 3\n", "train of .* is 3. Use the path of a folder or list of images"),
+        ("train: images/000000.jpg\n", "is not a folder, and not a text file in UTF-8"),
         ("train: elsewhere\n", "elsewhere, which does not exist. Correct the path"),
         ("path: /absent\ntrain: images\n", "path of .* is /absent, which does not exist"),
         ("train: images\nnames: coco.names\n", "names of .* is 'coco.names'. Use a list"),
@@ -326,6 +328,9 @@ def test_an_invalid_xml_file_is_named_and_its_image_excluded(voc: Path, engine: 
     assert not words
     with pytest.raises(ValueError, match=r"000000\.xml: object 1 \(cat\) has the corners 40, 1"):
         load_source("voc").find(str(voc))
+    files[6].write_text("<?xml version='1.0' encoding='none'?><annotation/>")
+    faults = [each.fault for each in list_samples(open_dataset(voc))]
+    assert "it is not valid XML (unknown encoding" in faults[6]
     for path in files[2:]:
         path.write_text(f"<annotation>{box_of(1, 1, 40, 30)}</annotation>")
     graph = with_settings(load_recipe("ssd"), batch_size=3)
@@ -346,7 +351,9 @@ def test_corners_count_from_one_unless_one_is_below(voc: Path) -> None:
 
 def test_sizes_come_from_the_image_if_the_file_has_none(voc: Path, tmp_path: Path) -> None:
     files, boxes = sorted(voc.glob("*.xml")), box_of(1, 1, 40, 30)
-    for path, size in zip(files, ["", SIZE.format(0, 0), SIZE.format(30, "")] * 3, strict=False):
+    for path, size in zip(
+        files, ["", SIZE.format(0, 10**20), SIZE.format(30, "")] * 3, strict=False
+    ):
         path.write_text(f"<annotation>{size}{boxes}</annotation>")
     read = read_alone(opened("ssd", voc), voc, tmp_path, {"ratio": True, "ltrb": True}, "boxes")[0]
     sizes = [Image.open(path).size for path in sorted(voc.glob("*.jpg"))]

@@ -167,4 +167,6 @@ def _stamp(path: str) -> tuple[str, int, int]:
 def _described(dataset: Dataset, error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.strerror:
         return f"{dataset}: {error.filename} cannot be read: {error.strerror}."
+    if isinstance(error, UnicodeDecodeError):
+        return f"{dataset}: a text file is not UTF-8 ({error})."
     return f"{dataset}: {error}"

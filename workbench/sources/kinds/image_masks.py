@@ -267,7 +267,7 @@ class ImageMasks(SourceKind):
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         root = self.root(dataset)
-        folders = [os.path.relpath(path, root) for path in pair_folders(dataset.location)]
+        folders = [os.path.relpath(path, root) for path in pair_folders(dataset.location) if path]
         folders = ["" if name == "." else name for name in folders]
         yield from describe_unread(root, ends_with(*IMAGES), "image", folders, ())
 

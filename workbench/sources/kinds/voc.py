@@ -67,7 +67,7 @@ def read_voc(path: str) -> Any:
         raise ValueError("it declares a document type or entities. Remove the declaration")
     try:
         return ElementTree.fromstring(content)
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError) as error:
         raise ValueError(f"it is not valid XML ({error})") from None
 
 
@@ -157,8 +157,9 @@ def voc_annotations(data: str, faults: dict[int, str] | None = None) -> dict[str
                 "" if entry is None else entry.findtext(f"size/{side}")
                 for side in ("width", "height")
             ]
-            stated = [int(text) for text in texts if text and text.strip().isdigit()]
-            stated = stated if len(stated) == 2 and all(stated) else []
+            stated = [int(text) for text in texts if text and text.strip().isdecimal()]
+            known = len(stated) == 2 and all(0 < side < 1_000_000 for side in stated)
+            stated = stated if known else []
             sides = stated or [*upright_sides(image)]
         except OSError as error:
             fault = fault or str(error)
@@ -226,8 +227,7 @@ class Voc(ConvertedBoxes):
         ]
 
     def nothing_found(self, dataset: Dataset) -> str:
-        images = voc_folders(dataset.location)[1]
-        return f"{dataset}: there is no image in {images}. Add images, or names to the list."
+        return f"{dataset}: there is no image in {self.root(dataset)}. Add images."
 
     def nothing_annotated(self, dataset: Dataset) -> str:
         folder = voc_folders(dataset.location)[2]

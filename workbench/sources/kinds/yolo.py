@@ -81,7 +81,8 @@ def yolo_places(data: str) -> list[pathlib.Path]:
         raise ValueError(f"{inner} has the folders {', '.join(splits)}. Open one: {inner}/train.")
     entries = config.get("train")
     entries = [entries] if isinstance(entries, str) else entries
-    if not entries or not all(isinstance(each, str) for each in entries):
+    listed = isinstance(entries, list) and all(isinstance(each, str) for each in entries)
+    if not entries or not listed:
         raise ValueError(
             f"train of {file} is {entries!r}. Use the path of a folder or list of images, or "
             "several in a list."
@@ -105,7 +106,10 @@ def yolo_images(data: str) -> list[str]:
         if place.is_dir():
             found += images_below(str(place))
             continue
-        lines = place.read_text(encoding="utf-8-sig").splitlines()
+        try:
+            lines = place.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise ValueError(f"{place} is not a folder, and not a text file in UTF-8.") from None
         found += [os.path.normpath(place.parent / line.strip()) for line in lines if line.strip()]
     return found
 
@@ -218,7 +222,8 @@ def yolo_annotations(data: str, faults: dict[int, str] | None = None) -> dict[st
     """
     names, (_, config) = yolo_names(data), yolo_config(data)
     shape = config.get("kpt_shape")
-    if shape is not None and not (isinstance(shape, list) and shape[1:] in ([2], [3])):
+    valid = isinstance(shape, list) and [*map(type, shape)] == [int, int]
+    if shape is not None and not (valid and 0 < shape[0] < 10_000 and shape[1] in (2, 3)):
         raise ValueError(f"kpt_shape of data.yaml is {shape}. Use [points, 2] or [points, 3].")
     files = yolo_images(data)
     root = os.path.commonpath([os.path.dirname(path) for path in files] or [data])
@@ -326,8 +331,7 @@ class Yolo(ConvertedBoxes):
         return found
 
     def nothing_found(self, dataset: Dataset) -> str:
-        shown = ", ".join(map(str, yolo_places(dataset.location)))
-        return f"{dataset}: there is no image in {shown}. Add images, or correct the path."
+        return f"{dataset}: there is no image in {self.root(dataset)}. Add images."
 
     def nothing_annotated(self, dataset: Dataset) -> str:
         images = yolo_images(dataset.location)
@@ -402,6 +406,7 @@ class YoloPose(Yolo):
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
         """Return the names of ``kpt_names``, which are the same for all classes, or the numbers."""
+        self.require(dataset)
         _, config = yolo_config(dataset.location)
         named = config.get("kpt_names")
         names = next(iter(named.values()), None) if isinstance(named, dict) else named
@@ -411,8 +416,8 @@ class YoloPose(Yolo):
 
     def key_point_pairs(self, dataset: Dataset) -> list[tuple[str, str]]:
         """Return the pairs of ``flip_idx`` in data.yaml or, without it, names with a side."""
-        order = yolo_config(dataset.location)[1].get("flip_idx")
         names = self.key_point_names(dataset)
+        order = yolo_config(dataset.location)[1].get("flip_idx")
         if order is None:
             return super().key_point_pairs(dataset)
         return [(names[at], names[other]) for at, other in enumerate(order) if at < other]
