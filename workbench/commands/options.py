@@ -321,11 +321,11 @@ def _data_options(names: Iterable[str]) -> str:
 
 
 _KINDS = (
-    "Folder of images or of class folders, list of files (.txt, .csv), WebDataset (.tar), TFRecord "
-    "(.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations (.json), YOLO (data.yaml), "
-    "Pascal VOC, images and masks, NumPy files (.npy), video or folders of frames, audio (.wav, "
-    ".flac, .ogg), Parquet with images, or module:factory, a Python function that returns a data "
-    "set"
+    "Folder of images or of class folders, list of files (.txt, .csv), pattern (photos/**/*.jpg), "
+    "WebDataset (.tar), TFRecord (.tfrecord), RecordIO (.rec), LMDB of Caffe, COCO annotations "
+    "(.json), YOLO (data.yaml), Pascal VOC, images and masks, NumPy files (.npy), video or folders "
+    "of frames, audio (.wav, .flac, .ogg), Parquet with images, or module:factory, a Python "
+    "function that returns a data set"
 )
 FOLDER = data_option("--data", required=True, metavar="DATA", help=f"{_KINDS}.")
 DATA = click.option(

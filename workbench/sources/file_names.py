@@ -36,13 +36,13 @@ def matching_files(pattern: str) -> list[tuple[str, Any]]:
     return list(zip(paths, folders if several else [0] * len(paths), strict=True))
 
 
-PATTERN_HELPERS: tuple[Any, ...] = (is_hidden, is_pattern, matching_files)
-"""Functions that an exported program needs to list the files that match a pattern."""
-
-
 def pattern_folder(pattern: str) -> str:
     """Return the absolute path of the folder in which a pattern is searched: ``photos``."""
     path = os.path.abspath(pattern)
     while glob.has_magic(path):
         path = os.path.dirname(path)
     return path
+
+
+PATTERN_HELPERS: tuple[Any, ...] = (is_hidden, is_pattern, matching_files, pattern_folder)
+"""Functions that an exported program needs to list the files that match a pattern."""

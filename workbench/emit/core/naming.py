@@ -26,7 +26,7 @@ RESERVED = frozenset(dir(builtins)) | {
     *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "glob", "main", "IMAGES"),
     *("data", "device", "seed", "base_seed", "position", "positions"),
     *("find_files", "is_header", "read_rows", "read_list", "write_numbered", "index_place"),
-    *("is_hidden", "is_pattern", "matching_files"),
+    *("is_hidden", "is_pattern", "matching_files", "pattern_folder"),
     "read_requests",
     *("random_state", "stage", "taps"),
     *("i", *(f"i_{depth}" for depth in range(2, 9))),

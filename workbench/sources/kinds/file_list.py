@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind, load_source, name_with_ending
+from workbench.sources import Dataset, Sample, SourceKind, folder_of, load_source, name_with_ending
 from workbench.sources.class_folders import folders_below
 from workbench.sources.file_names import (
     PATTERN_HELPERS,
@@ -55,7 +55,10 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
     its names are known (``is_header``). A row without path and label raises ValueError. If
     ``malformed`` is a list, the row's number and error are appended to it instead.
     """
-    data = matching_files(data) if is_pattern(data) else data
+    if is_pattern(data):
+        root = pattern_folder(data)
+        yield from ((os.path.relpath(path, root), str(name)) for path, name in matching_files(data))
+        return
     if not isinstance(data, str):
         yield from ((os.path.abspath(path), str(label)) for path, label in data)
         return
@@ -132,8 +135,8 @@ def read_list(data: Any) -> dict[str, Any]:
     Paths are relative to the list. Labels that are not integers are class names, numbered in
     alphabetical order.
     """
-    listed = isinstance(data, str) and not is_pattern(data)
-    root = os.path.dirname(os.path.abspath(data)) if listed else "/"
+    root = os.path.dirname(os.path.abspath(data)) if isinstance(data, str) else "/"
+    root = pattern_folder(data) if is_pattern(data) else root
     if is_numbered(data):
         return {"file_root": root, "file_list": data}
     rows = list(read_rows(data))
@@ -408,8 +411,7 @@ class FileList(SourceKind):
             yield Sample(dataset.location, f"{holder}:{number}", -1, nbytes=0, fault=fault)
 
     def root(self, dataset: Dataset) -> str:
-        listed = dataset.location and not is_pattern(dataset.location)
-        return os.path.dirname(os.path.abspath(dataset.location)) if listed else "/"
+        return folder_of(dataset) if dataset.location else "/"
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         if is_pattern(dataset.location):

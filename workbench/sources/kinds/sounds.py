@@ -19,7 +19,7 @@ from workbench.sources.class_folders import (
     files_of,
     has_hidden,
 )
-from workbench.sources.file_names import is_pattern
+from workbench.sources.file_names import is_pattern, pattern_folder
 from workbench.sources.headers import SOUND_HEAD as SOUND_HEAD
 from workbench.sources.headers import decodes_to_silence, float_rate
 from workbench.sources.kinds._sampler import Sampler, read_sampled_files
@@ -38,9 +38,10 @@ _FLOATS = (
 def find_sounds(data: Any) -> dict[str, Any]:
     """Return the arguments of the file reader for sounds in a folder, class folders or a list."""
     files, labels = files_of(data, (".flac", ".ogg", ".wav"))
-    if not isinstance(data, str) or is_pattern(data):
+    if not isinstance(data, str):
         return {"files": files, "labels": labels}
     root = os.path.abspath(data if os.path.isdir(data) else os.path.dirname(data))
+    root = pattern_folder(data) if is_pattern(data) else root
     files = [os.path.relpath(file, root) for file in files]
     return {"file_root": root, "files": files, "labels": labels}
 
@@ -98,8 +99,7 @@ class Sounds(ClassFiles):
 
     def root(self, dataset: Dataset) -> str:
         """Return the folder that sample names are relative to; "/" for files listed in Python."""
-        listed = not dataset.location or is_pattern(dataset.location)
-        return os.sep if listed else folder_of(dataset)
+        return folder_of(dataset) if dataset.location else os.sep
 
     def nothing_found(self, dataset: Dataset) -> str:
         return f"There is no sound in {dataset}. Use {', '.join(SOUNDS)} files or a folder of them."

@@ -59,6 +59,14 @@ def matching_files(pattern: str) -> list[tuple[str, Any]]:
     return list(zip(paths, folders if several else [0] * len(paths), strict=True))
 
 
+def pattern_folder(pattern: str) -> str:
+    """Return the absolute path of the folder in which a pattern is searched: ``photos``."""
+    path = os.path.abspath(pattern)
+    while glob.has_magic(path):
+        path = os.path.dirname(path)
+    return path
+
+
 def is_folder(entry: os.DirEntry[str]) -> bool:
     """Return whether a folder entry is a folder; False for circular links."""
     return os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir()

@@ -421,7 +421,8 @@ class TFRecord(IndexedFiles):
                 yield Sample(path, name, 0, offset, 0, fault), record or b""
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Name the features that were found by their content, if a record has others."""
+        """Also name the features that were found by their content, if a record has others."""
+        yield from super().unread_notes(dataset)
         if self.targets:
             return  # these are read by name
         with suppress(DataError, IndexError, KeyError, ValueError):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
 from workbench.sources.file_names import PATTERN_HELPERS
-from workbench.sources.kinds.records._record_index import index_of, index_place
+from workbench.sources.kinds.records._record_index import IndexedFiles, index_of, index_place
 from workbench.sources.kinds.records.tfrecord import (
     TFRecord,
     choose_features,
@@ -184,7 +184,7 @@ class TFRecordFeatures(TFRecord):
             )
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        return iter(())
+        return IndexedFiles.unread_notes(self, dataset)
 
     def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
         return {"path": paths, "index_path": indices}

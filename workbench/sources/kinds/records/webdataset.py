@@ -275,7 +275,8 @@ class WebDataset(IndexedFiles):
         return pick_image(labelled), _ENDINGS
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Name the components that are read, if the first samples have others."""
+        """Also name the components that are read, if the first samples have others."""
+        yield from super().unread_notes(dataset)
         if self.targets:
             return  # these are read by name
         with contextlib.suppress(DataError):

@@ -12,6 +12,7 @@ from workbench.errors import DataError
 from workbench.sources import Dataset
 from workbench.sources.class_folders import IMAGES
 from workbench.sources.file_names import PATTERN_HELPERS
+from workbench.sources.kinds.records._record_index import IndexedFiles
 from workbench.sources.kinds.records._tar_samples import TarFile, first_samples, require_index
 from workbench.sources.kinds.records.webdataset import (
     Pick,
@@ -166,7 +167,7 @@ class WebDatasetFeatures(WebDataset):
         return pick, images
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        return iter(())
+        return IndexedFiles.unread_notes(self, dataset)
 
     def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
         return {"paths": paths, "index_paths": indices}
