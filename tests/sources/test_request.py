@@ -227,6 +227,9 @@ def test_a_video_from_outside_is_read_in_sequences(
     again = from_file(tmp_path / "edited.py")
     assert again.report.is_exact
     assert again.graph.nodes == found.graph.nodes
+    whole = wb.read(str(data), sequence_length=4)
+    with pytest.raises(GraphExportError, match="arrays or videos, but experimental"):
+        export(whole, "triton")
     if policy == "partial":
         with pytest.raises(GraphExportError, match="Set last_sequence_policy to pad"):
             export(found.graph, "triton")

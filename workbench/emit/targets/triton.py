@@ -172,12 +172,12 @@ def _image_outputs_only(resolved: ResolvedGraph) -> ResolvedGraph:
         return not encoded.isdisjoint(fed) or not any(isinstance(node, Source) for node in made)
 
     outputs = {name: port for name, port in graph.outputs.items() if comes_from_images(port)}
-    if not outputs:
+    if not outputs and encoded:
         raise GraphExportError(
             f"{readers[0].id}: no output is computed from an image, but a Triton client sends "
             "one. Make an image an output."
         )
-    return replace(resolved, graph=replace(graph, outputs=outputs))
+    return replace(resolved, graph=replace(graph, outputs=outputs or graph.outputs))
 
 
 def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
@@ -198,8 +198,9 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
     sent = [port for reader in readers for port in _sent_ports(reader, catalog)]
     if not sent:
         raise GraphExportError(
-            f"{first.id}: a Triton client sends encoded images, but {first.op} has none. Use a "
-            "source of image files."
+            f"{first.id}: a Triton client sends encoded images, arrays or videos, but {first.op} "
+            "decodes files itself. Use image files, or a request (array_request or "
+            "experimental.inputs.video)."
         )
     read = {port for node in nodes for port in node.inputs.values()}
     images = [str(port) for port in sent if port in read and port.node == first.id]

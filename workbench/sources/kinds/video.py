@@ -358,7 +358,7 @@ class Video(ClassFiles):
 class EncodedVideos(Video):
     """Source kind for whole video files, one per sample, which ``decoders.video`` decodes."""
 
-    about = "video files to decode (.avi, .webm, or a folder of these)"
+    about = "folder of videos to decode (.avi, .webm, or one file)"
     op = "readers.file"
     located_by = frozenset({"file_root", "files", "file_list"})
     find = staticmethod(find_encoded_videos)
