@@ -174,6 +174,8 @@ def test_they_are_shown_verified_and_measured(kind: str, tmp_path: Path, engine:
     preview = preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
     assert all(not tile.sample.error for tile in preview.tiles)
     assert not preview.note
+    text = "image_text photo 3" if kind == "tfrecord" else 'json {"at": 3}'
+    assert text in preview.tiles[3].targets
     measured = Benchmark(graph, str(path), ["cpu"], measurement_config=SHORT).run()
     assert measured
 

@@ -206,8 +206,9 @@ def test_targets_that_are_not_read_are_offered(make: Make, shapes: Path) -> None
     model, screen = make(shapes / "webdataset")
     await_count(screen)
     places = {each["place"] for each in screen["data", "summary"]["also"]}
-    boxes, masks = (f"webdataset_{kind}:{shapes / 'webdataset'}" for kind in ("boxes", "masks"))
-    assert places == {boxes, masks}
+    kinds = ("boxes", "masks", "features")
+    boxes, *others = (f"webdataset_{kind}:{shapes / 'webdataset'}" for kind in kinds)
+    assert places == {boxes, *others}
     model.act("data", {"do": "open", "path": boxes})
     counted = "boxes per class"
     screen.wait(lambda s: s["data", "summary"]["counted_by"] == counted, "the boxes")

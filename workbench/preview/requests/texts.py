@@ -25,6 +25,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 from workbench.preview.request import GraphRun
 from workbench.sources import Dataset, class_names, is_unlabelled
+from workbench.sources.record_features import TYPES as FEATURE_READERS
 
 T = TypeVar("T")
 _FEW_VALUES = 6
@@ -206,6 +207,7 @@ def describe_encoded(data: NDArray[np.uint8]) -> str:
 _SHARED = ("one_hot", "follow_labels")
 _KINDS = ("label", "number", "any")
 _MOST_SHARES = 3
+_MOST_LETTERS = 40
 _LEAST_SHARE = 0.005
 
 
@@ -236,6 +238,9 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
 def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) -> str:
     """Return a file path, or the class proportions of a one-hot label, as text; may be empty."""
     node = run.graph.node(port.node)
+    if node.op in FEATURE_READERS and array.dtype == np.uint8:
+        text = array.tobytes()[:_MOST_LETTERS].decode(errors="ignore")
+        return text if text.isprintable() else ""
     if node.op == "get_property":
         return array.astype(np.uint8).tobytes().decode(errors="replace")
     if node.op not in _SHARED or array.ndim != 1 or array.dtype.kind not in "biuf":

@@ -20,7 +20,6 @@ from workbench.sources.file_names import PATTERN_HELPERS
 from workbench.sources.kinds.records._record_index import IndexedFiles, index_of, index_place
 from workbench.sources.kinds.records.tfrecord import (
     TFRecord,
-    choose_features,
     fields_of,
     list_records,
     next_record,
@@ -118,7 +117,6 @@ class TFRecordFeatures(TFRecord):
         """Return the features that the graph reads, or, if unknown, those of the first records."""
         if dataset.options is not None:
             return features_in(dataset.options, RECORD_TYPES)
-        first = ""
         sizes: dict[str, list[int]] = {}
         kinds: dict[str, str] = {}
         for path in self.files(dataset):
@@ -132,7 +130,6 @@ class TFRecordFeatures(TFRecord):
                         if kind != "empty" and (count or kind not in kinds):
                             kinds[name] = "image" if is_image else _IN_GRAPH.get(kind, kind)
                         sizes.setdefault(name, []).append(count)
-                    first = first or choose_features(content)[0]
         found, records = [], max(map(len, sizes.values()), default=0)
         for name, kind in sorted(kinds.items()):
             if len(sizes[name]) < records:
@@ -145,7 +142,8 @@ class TFRecordFeatures(TFRecord):
         if not found:
             super().require(dataset)  # explains why
         return sorted(
-            found, key=lambda each: (each.name != first, each.type != "image", not each.is_label)
+            found,
+            key=lambda each: (each.type != "image", not each.is_label, "image" not in each.name),
         )
 
     def require(self, dataset: Dataset) -> None:
