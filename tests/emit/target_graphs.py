@@ -16,7 +16,7 @@ RECIPES = {
     SIDE_BY_SIDE: set_setting(load_recipe("cutout"), pipelines=2),
 }
 HOLD_NO_BLOCK = ("dynamic", "notebook", "ray")
-BOXES = {"ssd", "retinanet"}
+BOXES = {"ssd", "retinanet", "mosaic", "copy-paste"}
 RAGGED = {
     **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* the length of boxes differs .* Add a pad"),
     "key-points": r"follow_points\.points: .* the length of points differs .* Add a pad",
@@ -52,7 +52,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     },
     "dynamic": {
         **dict.fromkeys(
-            BOXES, r"follow_boxes: .* not support annotations that follow an image\. Export"
+            BOXES, r"(follow|own)_[a-z]*: .* not support annotations that follow .* Export"
         ),
         "key-points": r"follow_points: .* not support annotations that follow an image\. Export",
         "segmentation": r"follow_masks: .* not support annotations that follow an image\. Export",
@@ -67,6 +67,9 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     "tensorflow": RAGGED,
     "triton": {
         "key-points": r"follow_points\.points is connected to reader\.vertices, .* Remove",
+        **dict.fromkeys(
+            ("mosaic", "copy-paste"), r": .* omits random operators, .* Mute the nodes"
+        ),
         "two-modalities": r"reader: .* a Triton client sends one\. Make an image an output",
         "ssd": r"decode\.anchor is connected to reader\.boxes, .* Remove",
         "retinanet": r"follow_boxes\.boxes is connected to reader\.boxes, .* Remove",

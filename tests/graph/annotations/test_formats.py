@@ -23,7 +23,10 @@ from workbench.graph.variants.source_annotations import with_opened, without_mis
 from workbench.samples.records import write_shard
 from workbench.sources import load_source, open_datasets
 
-OTHERS = ("key-points", "ssd", "retinanet", "segmentation", "two-modalities", "video-clips")
+OTHERS = (
+    *("key-points", "ssd", "retinanet", "segmentation", "mosaic", "copy-paste"),
+    *("two-modalities", "video-clips"),
+)
 """Recipes that do not read a folder of photos."""
 
 
