@@ -254,6 +254,21 @@ def test_objects_in_memory_are_sampled(targets: bool, animals: Path) -> None:
     assert workbench.verify().exact
 
 
+class WithNames(Opened):
+    """A data set with a name next to the image and the label."""
+
+    def __getitem__(self, index: int) -> Any:
+        image, _ = super().__getitem__(index)
+        return image, LABELS[index], str(index)
+
+
+def test_named_fields_are_sampled_with_their_image() -> None:
+    workbench = wb.Workbench(wb.read(WithNames(False), features=["name"], sampler="balanced"))
+    batch = workbench.batch(2)
+    assert [bytes(name).decode() for name in batch["name"]] == list(batch.files)
+    assert [LABELS[int(file)] for file in batch.files] == numbers(batch["labels"])
+
+
 class Shuffled:
     """A sampler that changes its order with ``set_epoch``."""
 

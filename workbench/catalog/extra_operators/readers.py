@@ -21,7 +21,14 @@ TARGET_READERS = frozenset(_ROWS)
 REQUESTS = read_operators("requests.toml")
 REQUEST, ARRAY_REQUEST = REQUESTS["request"], REQUESTS["array_request"]
 SAMPLED_READERS = frozenset(
-    {"readers.file", "readers.image_masks", "readers.coco", "readers.numpy", "external_source"}
+    {
+        "readers.file",
+        "readers.image_masks",
+        "readers.coco",
+        "readers.numpy",
+        "external_source",
+        "external_source_fields",
+    }
 )
 """Readers that support the options of a sampler."""
 

@@ -2225,6 +2225,27 @@ class Operators(Generic[R]):
         p: float | DataNode = ...,
     ) -> tuple[DataNode, ...]:
         """Reads arrays, encoded bytes, PIL images and datasets that a Python function returns."""
+    def external_source_fields(
+        self,
+        *inputs: DataNode | Graph,
+        random_shuffle: bool | None = ...,
+        pad_last_batch: bool | None = ...,
+        num_shards: int | None = ...,
+        shard_id: int | None = ...,
+        fields: str | Sequence[str] | None = ...,
+        sampler: Literal['random', 'balanced', 'sequential'] | None = ...,
+        weights: float | Sequence[float] | None = ...,
+        sample_weights: float | Sequence[float] | None = ...,
+        replacement: bool | None = ...,
+        indices: int | Sequence[int] | None = ...,
+        repeats: int | None = ...,
+        num_samples: int | None = ...,
+        seed: int = ...,
+        device: str | None = ...,
+        name: str = ...,
+        p: float | DataNode = ...,
+    ) -> tuple[DataNode, ...]:
+        """Reads a Python dataset whose samples have more fields than an image and a label."""
     def filter(
         self,
         *inputs: DataNode | Graph,
@@ -3246,6 +3267,7 @@ class ReaderOptions(TypedDict, total=False):
     enable_frame_num: Literal['none', 'scalar', 'sequence'] | None
     enable_timestamps: bool | None
     ext: str | Sequence[str]
+    fields: str | Sequence[str] | None
     file_filter: str | None
     file_filters: str | Sequence[str] | None
     file_list: str | None

@@ -276,9 +276,15 @@ class SampledImages(ImageBatches):
     """Batches of a dataset in the order of a sampler."""
 
     def __init__(self, data: Any, batch_size: int, options: dict[str, Any]) -> None:
-        super().__init__(data, batch_size, {})
-        by_class = options.get("sampler") == "balanced" or "weights" in options
-        self.sampler = Sampler(self.size, labels_in(self.rows) if by_class else None, **options)
+        own = {name: value for name, value in options.items() if name != "fields"}
+        super().__init__(data, batch_size, {k: v for k, v in options.items() if k not in own})
+        by_class = own.get("sampler") == "balanced" or "weights" in own
+        labels = labels_in(self.labelled_rows()) if by_class else None
+        self.sampler = Sampler(self.size, labels, **own)
+
+    def labelled_rows(self) -> Any:
+        """Return the rows from which the labels are read."""
+        return self.rows
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from workbench.sources import Dataset
 from workbench.sources.kinds.memory import (
     ImageBatches,
     Memory,
+    SampledImages,
     encode_image,
     memory_dataset,
     open_images,
@@ -111,6 +112,15 @@ class FieldBatches(ImageBatches):
             raise ValueError(f"sample {at}, {name}: {error}") from None
 
 
+class SampledFields(SampledImages, FieldBatches):
+    """Batches of a dataset with its named fields, in the order of a sampler."""
+
+    def labelled_rows(self) -> Any:
+        """Return the rows from which the labels are read."""
+        stored = hasattr(self.rows, "stored_labels")  # of another process
+        return self.rows if stored else NamedRows(self.rows, self.names)
+
+
 def find_fields(data: Any) -> dict[str, Any]:
     """Return the arguments of ``read_images_with_fields`` for the data argument of a program."""
     return {"source": data}
@@ -121,6 +131,14 @@ def read_images_with_fields(source: Any, name: str, **options: Any) -> Any:
     from nvidia.dali.pipeline import Pipeline
 
     batches = FieldBatches(source, Pipeline.current().max_batch_size, options)
+    return output_of(batches, name, 2 + len(batches.names))
+
+
+def read_sampled_fields(source: Any, name: str, **options: Any) -> Any:
+    """Return images, labels and the named fields of a dataset, in the order of a sampler."""
+    from nvidia.dali.pipeline import Pipeline
+
+    batches = SampledFields(source, Pipeline.current().max_batch_size, options)
     return output_of(batches, name, 2 + len(batches.names))
 
 
@@ -154,8 +172,9 @@ class MemoryFields(Memory):
     takes = frozenset({"memory"})
     find = staticmethod(find_fields)
     reader = staticmethod(read_images_with_fields)
-    sampled = None
-    sampler_helpers = ()
+    sampled = staticmethod(read_sampled_fields)
+    sampler_helpers = (*Memory.sampler_helpers, SampledFields)
+    sampler_options = frozenset({"fields"})
     helpers = (*Memory.helpers, NamedRows, field_array, FieldBatches)
     options = Memory.options | {"fields"}
 

@@ -88,11 +88,12 @@ class ImageStore:
         self.folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_memory_folder())
         shutil.copyfile(kept.__file__, os.path.join(self.folder, PROGRAM))
         with open(os.path.join(self.folder, kept.INDEX), "wb") as file:
-            count *= 1 + len(fields)
-            os.posix_fallocate(file.fileno(), 0, max(1, count) * kept.RECORD.itemsize)
-            file.truncate(count * kept.RECORD.itemsize)
+            records = count * (1 + len(fields))
+            os.posix_fallocate(file.fileno(), 0, max(1, records) * kept.RECORD.itemsize)
+            file.truncate(records * kept.RECORD.itemsize)
         Path(self.folder, kept.FIELDS).write_text("\n".join(fields), encoding="utf-8")
         Path(self.folder, CLASSES).write_text(json.dumps(list(classes)), encoding="utf-8")
+        self._count = count
         self._index = np.memmap(os.path.join(self.folder, kept.INDEX), kept.RECORD, "r+")
         self._samples = open(os.path.join(self.folder, kept.SAMPLES), "wb")  # noqa: SIM115
         self._room = _SHARE * shutil.disk_usage(self.folder).free
@@ -121,7 +122,7 @@ class ImageStore:
 
     def write_labels(self) -> None:
         """Write the label of each image, or -1 if it is known only when the image is read."""
-        labels = np.array([self.facts(at)[0] for at in range(len(self._index))], np.int64)
+        labels = np.array([self.facts(at)[0] for at in range(self._count)], np.int64)
         with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
             labels.tofile(file)
         os.replace(file.name, os.path.join(self.folder, kept.LABELS))
