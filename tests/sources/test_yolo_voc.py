@@ -248,6 +248,9 @@ def test_train_is_a_list_and_a_split_a_folder(copied: Path, tmp_path: Path) -> N
     assert len([*list_samples(dataset)]) == 4
     assert class_names(dataset) == ["background", "a", "b", "2", "3", "e"]
     assert open_dataset(copied / "train.txt").kind == "yolo"
+    (copied / "other.txt").write_text("images/train/000000.jpg 1\n")
+    with pytest.raises(DataError, match=r"lists 'images/train/000000.jpg 1'. Use the path of an"):
+        require_dataset(open_dataset(f"yolo:{copied / 'other.txt'}"))
     rest = write_remaining(dataset, names[:1], tmp_path / "rest")
     left = list(list_samples(open_dataset(rest)))
     assert len(left) == 3

@@ -165,8 +165,9 @@ def _stamp(path: str) -> tuple[str, int, int]:
 
 
 def _described(dataset: Dataset, error: OSError | ValueError) -> str:
+    text = str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"{dataset}: {error.filename} cannot be read: {error.strerror}."
+        text = f"{error.filename} cannot be read: {error.strerror}."
     if isinstance(error, UnicodeDecodeError):
-        return f"{dataset}: a text file is not UTF-8 ({error})."
-    return f"{dataset}: {error}"
+        text = f"a text file is not UTF-8 ({error})."
+    return text if str(dataset) in text else f"{dataset}: {text}"

@@ -37,7 +37,9 @@ def visible_files(folder: pathlib.Path, suffixes: tuple[str, ...]) -> list[str]:
 def voc_folders(data: str) -> tuple[pathlib.Path, pathlib.Path, pathlib.Path]:
     """Return the folder of the data set, and the folders of its images and XML files."""
     place = pathlib.Path(data).absolute()
-    root = place if place.is_dir() else place.parents[2]  # of ImageSets/Main/train.txt
+    root = place if place.is_dir() else place.parent.parent.parent
+    if root != place and place.parent.parent.name != "ImageSets":
+        raise ValueError(f"{place} is not a folder. Use one, or a list: ImageSets/Main/train.txt.")
     inner = {each.name.lower(): each for each in sorted(root.iterdir()) if each.is_dir()}
     images = (inner[name] for name in ("jpegimages", "images", "imgs") if name in inner)
     found = (inner[name] for name in ("annotations", "xmls") if name in inner)
@@ -200,7 +202,7 @@ class Voc(ConvertedBoxes):
 
     def accepts(self, path: Path) -> bool:
         try:
-            of_set = path.suffix.lower() == ".txt" and path.parents[1].name == _SETS
+            of_set = path.suffix.lower() == ".txt" and path.parent.parent.name == _SETS
             if not os.path.isdir(path) and not of_set:
                 return False
             _, images, folder = voc_folders(str(path))
@@ -208,7 +210,7 @@ class Voc(ConvertedBoxes):
                 (each for each in os.listdir(folder) if each.lower().endswith(".xml")), _LOOKED_AT
             )
             return bool(images_in(str(images))) and any(_is_annotation(folder / n) for n in names)
-        except (OSError, IndexError):
+        except (OSError, ValueError):
             return False
 
     def files_of(self, dataset: Dataset) -> list[str]:

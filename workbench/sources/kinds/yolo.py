@@ -110,7 +110,10 @@ def yolo_images(data: str) -> list[str]:
             lines = place.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError:
             raise ValueError(f"{place} is not a folder, and not a text file in UTF-8.") from None
-        found += [os.path.normpath(place.parent / line.strip()) for line in lines if line.strip()]
+        lines = [line.strip() for line in lines if line.strip()]
+        if wrong := [line for line in lines if not line.lower().endswith(IMAGES)]:
+            raise ValueError(f"{place} lists {wrong[0][:60]!r}. Use the path of an image per line.")
+        found += [os.path.normpath(place.parent / line) for line in lines]
     return found
 
 
