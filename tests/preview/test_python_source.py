@@ -88,6 +88,13 @@ def augmented(graph: Graph) -> Graph:
 NAMES = ("images", "labels")
 
 
+@pytest.mark.thorough
+def test_a_source_before_a_block_is_not_converted(engine: Engine) -> None:
+    graph = augmented(wb.source(Batches, NAMES)).with_p(0.5, lambda images: images.flip())
+    assert "@do_not_convert\ndef make_batches():" in wb.export(graph).main.text
+    assert Verifier(graph, {}, 8, engine=engine).run().identical == 28
+
+
 @pytest.mark.parametrize(
     ("source", "options", "count"),
     [

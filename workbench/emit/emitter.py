@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal
 
+from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, Value
 from workbench.emit.annotations.copied_functions import (
     clip_function_names,
@@ -385,7 +387,8 @@ class Emitter:
             or reader_name(node)
             or f"{spec.module or self.module}.{identifier(native)}"
         )
-        hinted = self.resolved.hints and bad_files.reads_image_files(node.op)
+        fed = any(each.op == PYTHON_SOURCE.name for each in self.ordered)
+        hinted = self.resolved.hints and not fed and bad_files.reads_image_files(node.op)
         hint = bad_files.HINT if hinted else ""
         if native == "readers.tfrecord" != node.op:
             return reader_call(targets, name, arguments, self.indent)
@@ -418,7 +421,8 @@ class Emitter:
 
     def functions(self) -> str:
         """Return the code of all functions that the nodes call, with two empty lines after each."""
-        return function_sources(self.every_node()) + self.helper_functions()
+        converts = any(node.bodies or node.op in AUTO_AUGMENT for node in self.ordered)
+        return function_sources(self.every_node(), converts) + self.helper_functions()
 
     def helper_functions(self) -> str:
         """Return the code of the functions of ``annotations/helpers.py`` that the program calls."""

@@ -23,6 +23,8 @@ from workbench.graph.user_functions.trust import is_trusted, source_problem
 
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
 """Arguments of a node that are not passed to ``numba_function`` as literals."""
+UNCONVERTED = "do_not_convert"
+"""DALI's decorator of functions that a pipeline with conditionals calls as they are."""
 CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
 """Operators that call a Python function."""
 
@@ -97,10 +99,11 @@ def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], 
     return [each for each in body if isinstance(each, ast.Import | ast.ImportFrom)], text
 
 
-def function_sources(nodes: Iterable[Node]) -> str:
+def function_sources(nodes: Iterable[Node], unconverted: bool = False) -> str:
     """Return the code of all functions that the nodes call, with two empty lines after each.
 
-    Raises GraphError for untrusted or invalid code.
+    If ``unconverted``, DALI does not convert the functions that create Python sources. Raises
+    GraphError for untrusted or invalid code.
     """
     texts: dict[str, None] = {}
     for node in _function_nodes(nodes):
@@ -108,7 +111,9 @@ def function_sources(nodes: Iterable[Node]) -> str:
         if problem is not None or not is_trusted(node):
             reason = problem[0] if problem else "its code is not trusted"
             raise GraphError(f"{node.id}: {reason}.")
-        texts[f"{_imports_and_source(node)[1].strip()}\n\n\n"] = None
+        kept = unconverted and node.op == PYTHON_SOURCE.name and node.args.get("creates")
+        decorator = f"@{UNCONVERTED}\n" if kept else ""
+        texts[f"{decorator}{_imports_and_source(node)[1].strip()}\n\n\n"] = None
     return "".join(texts)
 
 

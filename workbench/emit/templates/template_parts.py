@@ -19,7 +19,11 @@ from workbench.emit.core.policies import IMPORTS as POLICY_IMPORTS
 from workbench.emit.core.policies import MODULES, has_policy
 from workbench.emit.core.python import INDENT, LINE, constant, signature
 from workbench.emit.core.seed_sequence import pipeline_seed_is_enough
-from workbench.emit.core.user_functions import function_names, plugin_imports
+from workbench.emit.core.user_functions import (
+    UNCONVERTED,
+    function_names,
+    plugin_imports,
+)
 from workbench.emit.core.views import view_functions
 from workbench.emit.emitter import Emitter
 from workbench.graph.execution.dataset_parameters import data_constants, parameters
@@ -263,7 +267,8 @@ def make_parts(
     finder_imports = [f"import {module}" for module in modules]
     if uses_any:
         finder_imports.append("from typing import Any")
-    if conditional and found:
+    functions = emitter.functions()
+    if conditional and (found or f"@{UNCONVERTED}" in functions):
         finder_imports.append("from nvidia.dali.pipeline import do_not_convert")
     if any("types." in kind.find_source for kind in kinds):
         finder_imports.append(_TYPES)
@@ -279,7 +284,7 @@ def make_parts(
             line for name, text in constants.items() for line in constant(name, text)
         ),
         finder="".join(f"{kind.decorated_source(decorator, code)}\n\n" for kind in found)
-        + emitter.functions(),
+        + functions,
         parameters=[
             Parameter(name, kind.about, kind.metavar, kind.in_memory)
             for name, kind in given.items()
