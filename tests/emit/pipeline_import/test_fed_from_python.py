@@ -227,6 +227,17 @@ def test_statements_are_repeated_only_if_they_create_the_same_value(
 
 
 @pytest.mark.thorough
+def test_values_of_another_cell_of_a_notebook(tmp_path: Path) -> None:
+    first, *rest = _CHANGING.format(lines="    ").split("class Draws")
+    sources = ["held = np.arange(60000)", f"class Draws{rest[0]}", "pipe().run()"]
+    cells = [{"cell_type": "code", "source": source} for source in (first, *sources)]
+    path = tmp_path / "cells.ipynb"
+    path.write_text(json.dumps({"cells": cells}))
+    (node,) = from_file(path).graph.nodes
+    assert sources[0] in str(node.args["source"])
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("lines", "issue"),
     [

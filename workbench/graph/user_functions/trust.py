@@ -39,7 +39,7 @@ _TAKEN = frozenset(
 """Names that an exported script defines or imports itself."""
 _REMEDY = (
     "Read it. If you trust it: workbench.trust_graph(graph) or Workbench(..., trust=True) in "
-    "Python, --trust in the shell. Or mute the node."
+    "Python, workbench --trust COMMAND in the shell. Or mute the node."
 )
 
 

@@ -25,7 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import workbench
+from workbench.emit.pipeline_import.trace.source_lines import notebook_of
 from workbench.engine.script_import.placeholders import StandIn
+from workbench.engine.script_import.project_modules import TREES
 from workbench.errors import GraphEditError
 from workbench.graph.user_functions.source_writer import (
     Constructions,
@@ -121,7 +123,7 @@ class ValueOrigins:
             if known is value and not text.isidentifier():
                 return Origin("", text, Scope(place.local, place.module))
         for module in {id(each.module): each.module for each in self._places}.values():
-            body = _tree(str(module.get("__file__") or "")).body
+            body = _module_body(str(module.get("__file__") or ""))
             if found := _origin(value, module, body, sys.maxsize, Scope({}, module)):
                 return found
         return None
@@ -230,6 +232,12 @@ def _creates_equal(code: str, function: str, value: Any) -> bool | None:
         return pickle.dumps(made) == wanted
     except Exception:
         return None
+
+
+def _module_body(file: str) -> list[ast.stmt]:
+    """Return the statements of a file, or of the cells of a notebook that were run."""
+    parts = [name for name in TREES if file in (name, notebook_of(name))] or [file]
+    return [statement for part in parts for statement in _tree(part).body]
 
 
 def _origin(
