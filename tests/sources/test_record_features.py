@@ -216,6 +216,7 @@ def test_a_pytorch_loader_returns_them_under_their_names(kind: str, tmp_path: Pa
 def test_other_targets_say_what_they_lack(target: str, words: str, tmp_path: Path) -> None:
     graph, _ = by_name("tfrecord", tmp_path)
     images = wb.outputs(images=graph.image_encoded, depth=graph.depth_encoded)
+    export(images, "pytorch", with_="samples")
     with pytest.raises(GraphExportError, match=words):
         export(images, target)
 
@@ -249,6 +250,8 @@ def test_recordio_labels(labels: tuple[float, ...], tmp_path: Path) -> None:
     wanted = [[n % 3.0] if len(labels) == 1 else [float(n), *labels] for n in range(4)]
     assert [each.tolist() for each in batch[1]] == wanted
     require_parity(graph, path, tmp_path)
+    assert loaded(graph, path, tmp_path)[0]["values"].tolist() == wanted
+    export(graph, "jax", data=str(path))
 
 
 def labelled(image: bytes, labels: list[float]) -> bytes:

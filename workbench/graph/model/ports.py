@@ -18,11 +18,17 @@ from workbench.catalog.spec import (
 from workbench.graph.model import Node, Port
 from workbench.sources.record_features import TYPES, Feature, features_in, output_names
 
+_LABELS = "readers.mxnet_labels"
+"""Reader of RecordIO whose argument ``label_width`` is the length of its last output."""
+
 
 def outputs_of(node: Node, spec: OpSpec) -> tuple[PortSpec, ...]:
     """Return the outputs of a node. A block has the outputs of its first body."""
     if node.op in TYPES and (features := features_in(node.args.get("features"), TYPES[node.op])):
         return tuple(map(_feature_output, output_names(features), features))
+    if node.op == _LABELS and isinstance(width := node.args.get("label_width"), int):
+        sized = OutputRule("FLOAT", "", (width,))
+        return (*spec.outputs[:-1], replace(spec.outputs[-1], gives=sized))
     if spec.counted_outputs:
         count = node.args.get(spec.counted_outputs, 1)
         if not isinstance(count, int) or not 1 < count <= MOST_OUTPUTS:

@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
+from workbench.catalog.extra_operators.readers import DALI_READERS
 from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.spec import Catalog, Value
 from workbench.errors import GraphEditError, GraphError, GraphExportError
 from workbench.graph.annotations.follower_dependencies import without_dependencies
 from workbench.graph.execution.dataset_parameters import is_sampled
 from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model.ports import outputs_of
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.function_source import undetermined
@@ -22,7 +24,7 @@ _INFO = "source_info"
 _NAMING = {
     *("readers.file", "readers.image_masks", "readers.coco", "readers.numpy"),
     *("readers.webdataset", "readers.webdataset_boxes", "readers.webdataset_masks"),
-    *("readers.tfrecord", "readers.tfrecord_boxes", "readers.mxnet"),
+    *("readers.tfrecord", "readers.tfrecord_boxes", "readers.mxnet", *DALI_READERS),
     *("readers.caffe", "readers.caffe2", "experimental.readers.video"),
 }
 """Readers for which DALI reports the file name of each sample."""
@@ -52,7 +54,7 @@ def with_samples(typed: TypedGraph) -> Graph:
             f"{reader.id}: DALI does not report the file of a sample of {reader.op}. Read "
             "files or archives, or export without samples."
         )
-    first = typed.spec(reader).outputs[0].name
+    first = outputs_of(reader, typed.spec(reader))[0].name
     name = _unused_name(graph, FILE)
     found, padded = f"{name}_of_sample", name  # padded with zeros: a batch is one array
     while graph.has(found):
