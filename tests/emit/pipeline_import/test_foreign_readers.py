@@ -52,6 +52,19 @@ def test_records_are_read_by_the_names_of_their_features() -> None:
     assert not boxes.report.opaque
 
 
+def test_rows_of_a_list_are_reported() -> None:
+    def define() -> Any:
+        features = {
+            "image": tfrec.FixedLenFeature((), tfrec.string, ""),
+            "bbox": tfrec.VarLenFeature([4], tfrec.float32, 0.0),
+        }
+        read = fn.readers.tfrecord(path="a.tfrecord", index_path="a.idx", features=features)
+        return fn.decoders.image(read["image"]), read["bbox"]
+
+    (changed,) = wb.from_pipeline(pipe(define)).report.changed
+    assert "if it is that of 'bbox: float32[?]', write it there, such as [?, 4]" in changed.why
+
+
 def test_a_saved_report_names_no_folder(tmp_path: Path) -> None:
     """It goes with a shared link and picture; the report of the import itself has whole paths."""
     folder = tmp_path / "by Ann"

@@ -37,7 +37,12 @@ from workbench.emit.pipeline_import.ids import NodeCalls, node_ids, output_names
 from workbench.emit.pipeline_import.trace.call_order import in_call_order
 from workbench.emit.pipeline_import.trace.seeds import Seeds, assign_seeds, automatic_changes
 from workbench.emit.pipeline_import.trace.source_lines import Lines
-from workbench.emit.pipeline_import.trace.traced import SourceLocation, Traced, TracedPipeline
+from workbench.emit.pipeline_import.trace.traced import (
+    SourceLocation,
+    Traced,
+    TracedOp,
+    TracedPipeline,
+)
 from workbench.emit.pipeline_import.transform_call import TransformCall
 from workbench.graph.builder.graph_drawing import graph_svg
 from workbench.graph.checks.check import check_graph
@@ -64,6 +69,8 @@ _BY_PROXY = (
     "labels, are not in the graph"
 )
 _SAID = re.compile(r"\s*Imported partly: [^.]*\.$")
+_PARTIAL_SHAPE = re.compile(r"VarLenFeature\(\s*[\[(]\s*[^\]\s)]")
+"""Matches a TFRecord feature whose values form rows: ``VarLenFeature([4], ...)``."""
 _FED = "the program feeds it: the files, their order and their labels are not in the graph"
 
 
@@ -130,6 +137,8 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     seeded = catalog.seeded_schemas
     lines = Lines(traced.sources, pipeline.ops)
     pipeline = with_known_readers(pipeline, lines)
+    if any(_PARTIAL_SHAPE.search(text) for text in traced.sources.values()):
+        pipeline = replace(pipeline, ops=tuple(map(_without_rows, pipeline.ops)))
     lines = Lines(traced.sources, pipeline.ops)
     ordered = in_call_order(pipeline.ops, lines)
     folder = read_folder(ordered)
@@ -198,6 +207,18 @@ def _is_temporary(place: str, traced: Traced) -> bool:
     """Return whether a path is a placeholder, or a file that the program wrote while it ran."""
     written = place.startswith(os.path.join(tempfile.gettempdir(), "workbench-"))
     return place.startswith(traced.placeholders) or (written and not os.path.exists(place))
+
+
+def _without_rows(op: TracedOp) -> TracedOp:
+    """Report lists of a TFRecord reader, whose rows a built pipeline does not store."""
+    lists = [text for text in op.args.get("features", ()) if str(text).endswith("[?]")]  # type: ignore[union-attr]
+    if op.kind != "tfrecord_features" or not lists:
+        return op
+    why = (
+        "a VarLenFeature of the source has a partial shape, which a built pipeline does not store: "
+        f"if it is that of {' or '.join(map(repr, lists))}, write it there, such as [?, 4]"
+    )
+    return replace(op, changed=f"{op.changed}; {why}".removeprefix("; "))
 
 
 def _ports(every: NodeCalls, ids: Mapping[str, str]) -> dict[str, Port]:
