@@ -155,6 +155,12 @@ def test_another_number_of_outputs_is_named(engine: Engine) -> None:
         batch(engine, graph, 0)
 
 
+def test_a_batch_larger_than_the_graph_allows_is_named(engine: Engine) -> None:
+    graph = with_settings(wb.source(pairs, NAMES), batch_size=2)
+    with pytest.raises(wb.PipelineError, match="images has 4 samples; expected 1 to 2, the batch"):
+        preview_outputs(engine, PreviewRequest(graph, {}, 0, 2))
+
+
 def test_the_end_of_a_generator_is_said(engine: Engine) -> None:
     graph = with_settings(wb.source(clips), batch_size=4)
     with pytest.raises(wb.DataError, match=r"ended after 3 batches and did not start again\. Use"):

@@ -73,8 +73,12 @@ class SourceChecks:
             if self._whole and not hasattr(output, "__len__"):
                 words = f"{name} is {describe(output)}; expected an array or a list per batch"
                 raise self._error(batch, words)
-            if self._whole and not len(output):
-                raise self._error(batch, f"{name} is empty; expected at least one sample")
+            if self._whole and not 0 < len(output) <= self._batch_size:
+                words = f"{name} has {len(output)} samples; expected 1 to {self._batch_size}"
+                raise self._error(batch, f"{words}, the batch size of the graph")
+            if self._whole and len(output) != len(outputs[0]):
+                words = f"{name} has {len(output)} samples; expected {len(outputs[0])}"
+                raise self._error(batch, f"{words}, as {self._names[0]} has")
             for each in output if listed else [output]:
                 self._check_type(batch, name, each, axes=0 if listed or not self._whole else 1)
         return returned
