@@ -45,6 +45,8 @@ _PARTS = frozenset({"train", "training", "val", "valid", "validation", "dev", "t
 _NUMBER = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\D*\.\w+)")
 _STACKING = "Tensor stacking requires"
 """Part of DALI's error message for frames of different sizes."""
+_FOLDERS = 20
+"""Maximum number of class folders that are searched for images."""
 _LOOKED_AT = 4
 """Minimum number of images in a folder for comparing their sizes."""
 
@@ -239,12 +241,11 @@ class VideoFrames(SourceKind):
             names = class_folders(str(path))
             if not {name.lower() for name in names} - _PARTS:
                 return False
-            places = (os.path.join(path, name) for name in names)
-            place = next(each for each in places if class_folders(each) or images_in(each))
-            inner = class_folders(place)
-            return (
-                bool(inner) and not images_in(place) and _are_frames(os.path.join(place, inner[0]))
-            )
+            places = [os.path.join(path, name) for name in names[:_FOLDERS]]
+            if any(map(images_in, places)):
+                return False
+            place = next(each for each in places if class_folders(each))
+            return _are_frames(os.path.join(place, class_folders(place)[0]))
         except (OSError, StopIteration):
             return False
 
