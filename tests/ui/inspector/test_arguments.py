@@ -354,7 +354,9 @@ def faults_at(graph: Graph, arg: str) -> list[Fault]:
     return [
         fault
         for fault in check_graph(graph, CATALOG)
-        if (fault.node, fault.arg) == ("it", arg) and fault.code not in ("conflict", "apart")
+        if (fault.node, fault.arg) == ("it", arg)
+        and fault.code not in ("conflict", "apart", "sampler")
+        and not fault.message.endswith(("do not support it", "is not a name and a type"))
     ]
 
 

@@ -23,7 +23,8 @@ def sampler_faults(graph: Graph) -> Iterator[Fault]:
         by_class = "weights" if "weights" in source.args else "sampler"
         if kind is not None and kind.targets and source.args.get(by_class) not in (None, *_ORDERS):
             words = f"samples of its data ({kind.about}) do not have one class each"
-            yield Fault(source.id, by_class, words, "Use sample_weights, or sampler='random'.")
+            remedy = "Use sample_weights, or sampler='random'."
+            yield Fault(source.id, by_class, words, remedy, "sampler")
         if parameter_of(source) is None:
             words = "a sampler needs the data as a parameter, but arguments name the files"
             yield Fault(source.id, "", words, "Reset these arguments, and open the files as data.")
@@ -50,12 +51,13 @@ def _option_faults(source: Source) -> Iterator[Fault]:
     for name in ("weights", "sample_weights"):
         if name in args and not any(_elements(source, name)):
             words = "every weight is 0, so that no sample can be drawn"
-            yield Fault(source.id, name, words, "Use a weight above 0.")
+            yield Fault(source.id, name, words, "Use a weight above 0.", "sampler")
         if name in args and args.get("sampler") == "sequential":
             words = "a sequential sampler has no weights"
-            yield Fault(source.id, name, words, "Reset it, or set sampler to random.")
+            yield Fault(source.id, name, words, "Reset it, or set sampler to random.", "sampler")
     if "indices" in args and not _elements(source, "indices"):
-        yield Fault(source.id, "indices", "it is empty", "Use at least one sample, or reset it.")
+        remedy = "Use at least one sample, or reset it."
+        yield Fault(source.id, "indices", "it is empty", remedy, "sampler")
 
 
 def _elements(source: Source, name: str) -> tuple[object, ...]:
@@ -71,7 +73,8 @@ def sampler_warnings(graph: Graph) -> Iterator[Fault]:
             more = " and others" * (len(never) > _MOST_NAMED)
             named = ", ".join(map(str, never[:_MOST_NAMED])) + more
             words = f"the weight of class {named} is 0: its samples are never read"
-            yield Fault(source.id, "weights", words, "Use a weight above 0 to read them.")
+            remedy = "Use a weight above 0 to read them."
+            yield Fault(source.id, "weights", words, remedy, "sampling")
         size = source.args.get("num_samples")
         if size is None and "indices" in source.args:
             repeats = source.args.get("repeats", 1)
@@ -82,4 +85,4 @@ def sampler_warnings(graph: Graph) -> Iterator[Fault]:
                 f"an epoch has {size:,} sample{'s' * (size != 1)}, fewer than a batch of {batch}"
             )
             remedy = f"Use a batch size of {size} or less, or a larger num_samples."
-            yield Fault(source.id, "num_samples", words, remedy)
+            yield Fault(source.id, "num_samples", words, remedy, "sampling")

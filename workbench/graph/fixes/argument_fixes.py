@@ -156,6 +156,12 @@ def fix_conflict(case: Case) -> Iterator[FixCandidate]:
         yield f"Remove {name}", case.without(name)
 
 
+@remedy("sampler")
+def fix_sampler(case: Case) -> Iterator[FixCandidate]:
+    """Offer to reset an option of a sampler."""
+    yield f"Reset {case.arg}", case.without(case.arg)
+
+
 @remedy("apart")
 def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
     """Offer to set the missing argument of a group to the same value, or to remove the group."""

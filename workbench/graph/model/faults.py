@@ -22,7 +22,7 @@ FaultCode = Literal[
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons", "pairs",
     "tight", "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang",
     "unusable", "random", "without_area", "box_layout", "silent", "orientation",
-    "unequal", "readers", "lengths", "unit",
+    "unequal", "readers", "lengths", "unit", "sampler", "sampling",
 ]  # fmt: skip
 """The kind of fault, which determines the fixes in ``graph/fixes``."""
 
@@ -30,7 +30,7 @@ WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
         *("without_area", "box_layout", "silent", "orientation", "unequal", "readers"),
-        *("lengths", "unit"),
+        *("lengths", "unit", "sampling"),
     }
 )
 """Codes of the faults that ``check_warnings`` returns, which do not prevent a run."""
