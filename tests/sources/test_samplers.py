@@ -365,6 +365,8 @@ def test_data_without_random_access_are_refused(animals: Path, shapes: Path) -> 
     for data in (shapes / "webdataset", shapes / "tfrecord", shapes / "video"):
         with pytest.raises(DataError, match="samples can be read in any order"):
             wb.read(data, sampler="balanced")
+    with pytest.raises(WorkbenchError, match="a sampler needs any order"):
+        wb.read(shapes / "webdataset")["reader"].set(sampler="balanced")
     with pytest.raises(WorkbenchError, match="reader: A sampler needs data"):
         wb.Workbench(shapes / "webdataset", graph_of(animals, sampler="balanced")).batch(0)
 

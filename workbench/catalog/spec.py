@@ -11,7 +11,7 @@ from typing import Literal
 from workbench.arguments import Kind
 from workbench.catalog.familiar_names import nearest_arguments, nearest_operators
 from workbench.errors import CatalogError
-from workbench.sources import is_reader
+from workbench.sources import SAMPLER_OPTIONS, is_reader
 
 Device = Literal["cpu", "gpu", "mixed"]
 
@@ -284,6 +284,8 @@ class OpSpec:
 
     def argument_hint(self, name: str) -> str:
         """Suggest an argument for a wrong name, or list the arguments that are not advanced."""
+        if self.reads and name in SAMPLER_OPTIONS:
+            return "It reads samples in order, and a sampler needs any order: use image files."
         if near := nearest_arguments(name, self.args):
             return f"Did you mean {near[0]}?"
         basic = [each for each, arg in self.args.items() if not arg.advanced] or [*self.args]
