@@ -28,7 +28,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.tensor_type import integer_range
 
 _MISSING = {
-    *("constant", "external_source", "request", "array_request"),
+    *("constant", "external_source", "external_source_fields", "request", "array_request"),
     *("python_function", "dl_tensor_python_function", "decoders.pillow"),
     *TARGET_READERS,
 }
