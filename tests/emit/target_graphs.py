@@ -70,11 +70,11 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(
             ("mosaic", "copy-paste"), r": .* omits random operators, .* Mute the nodes"
         ),
-        "two-modalities": r"reader: .* a Triton client sends one\. Make an image an output",
+        "two-modalities": r"reader: a Triton client sends .* readers.numpy decodes files itself",
         "ssd": r"decode\.anchor is connected to reader\.boxes, .* Remove",
         "retinanet": r"follow_boxes\.boxes is connected to reader\.boxes, .* Remove",
         "segmentation": r"follow_masks\.masks is connected to reader\.masks, .* Remove",
-        "video-clips": r"reader: .* a Triton client sends one\. Make an image an output",
+        "video-clips": r"reader: a Triton client sends .* decodes files itself",
     },
 }
 """Target -> recipes with targets or videos that it cannot carry, and what it says."""
