@@ -145,7 +145,7 @@ MISTAKES = {
     "g(5)": ("DataError", "Pass a path, an array"),
     # Files that are missing, or are something else
     'wb.read("nope")': ("DataError", "There is no folder nope"),
-    'wb.read("photos/*.jpg")': ("DataError", "or a list: sorted(glob.glob('photos/*.jpg'))"),
+    'wb.read("photos/*.jpg")': ("DataError", "Use * for part of a name"),
     'wb.read({"image": [b"", b""], "label": [1, 2]})': ("DataError", "Use pairs: list(zip("),
     'wb.read(["photos/cat/cat_01.jpg", "nope.jpg"])': ("DataError", "1 of 2 files are missing"),
     "wb.read([])": ("DataError", ""),
