@@ -130,7 +130,7 @@ def test_images_and_sizes_from_outside_are_two_requests(engine: Engine, tmp_path
         ):
             folder.mkdir(exist_ok=True)
             np.save(folder / f"{number}.npy", array)
-    data = open_datasets({"data": str(pixels), "data_2": f"array_request:{sizes}"})
+    data = open_datasets({"data": str(pixels), "data_size": f"array_request:{sizes}"})
     shown = preview_batch(engine, PreviewRequest(found.graph, data, tiles=2))
     assert [tile.shape for tile in shown.tiles] == ["10×12×3 u8", "11×12×3 u8"]
     assert Verifier(found.graph, data, 8, engine=engine).run().exact
@@ -149,7 +149,7 @@ def test_images_and_sizes_from_outside_are_two_requests(engine: Engine, tmp_path
     declared = {"dtype": "UINT8", "shape": [-1, -1, 3], "layout": "HWC"}
     built = wb.read(f"array_request:{pixels}", **declared).resize(size=(8, 8))
     assert wb.outputs(images=built).outputs == {"images": Port("resize", "output")}
-    wrong = open_datasets({"data": f"array_request:{sizes}", "data_2": f"array_request:{sizes}"})
+    wrong = open_datasets({"data": f"array_request:{sizes}", "data_size": f"array_request:{sizes}"})
     with pytest.raises(PipelineError, match=r"the type float32 and the shape \[2\], but the"):
         preview_batch(engine, PreviewRequest(found.graph, wrong, tiles=2))
 

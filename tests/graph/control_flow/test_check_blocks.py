@@ -329,7 +329,7 @@ def test_blocks_too_deep_are_refused() -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"kind": "fodler"}, "'fodler' is not a source kind. Use one of: folder, caffe2_lmdb"),
+        ({"kind": "fodler"}, "'fodler' is not a source kind. Use one of: folder, array_request"),
         ({"kind": 3}, "3 is not a string"),
         ({"dataset": "two words"}, "'two words' is not a Python name"),
         ({"bodies": {}}, "bodies is unknown"),

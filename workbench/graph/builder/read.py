@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Unpack
@@ -162,7 +163,9 @@ def unchecked_reader_graph(datasets: Datasets, options: Mapping[str, Any]) -> Gr
     name, dataset = next(iter(datasets.items()))
     kind = load_source(dataset.kind)
     node = new_node(Graph(), catalog, kind.op, "reader")
-    args = {**node.args, **kind.start_args(dataset)}
+    args = {**node.args, **kind.begins}
+    with suppress(DataError, OSError):  # the check of the data reports it
+        args |= kind.start_args(dataset)
     source = Source(
         node.id, node.op, args, seed=node.seed, kind=dataset.kind, dataset=name or PARAMETER
     )
