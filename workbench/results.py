@@ -157,7 +157,8 @@ class ResultDocument(DocumentedResult):
             found = f"{values.get('format')!r}, version {values.get('version')!r}"
             raise DataError(
                 f"The file has format {shortened(found, 80)}; a result has format {FORMAT!r}, "
-                f"version {VERSION}. Open a file written by result.save(path)."
+                f"version {VERSION}. Open a file written by result.save(path), or update the "
+                "workbench."
             )
         try:
             tables = tuple(

@@ -363,7 +363,7 @@ def test_the_lines_of_each_node_are_known() -> None:
 
 
 def test_what_does_not_train_says_so() -> None:
-    with pytest.raises(GraphExportError, match=r"script has no training loop\. .* pytorch"):
+    with pytest.raises(GraphExportError, match=r"does not support a training loop\. .* pytorch"):
         export(load_recipe("cutout"), "script", CATALOG, with_="training")
     with pytest.raises(GraphExportError, match="with_ is 'trainer'"):
         export(load_recipe("cutout"), "pytorch", CATALOG, with_="trainer")

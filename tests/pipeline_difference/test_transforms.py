@@ -180,7 +180,7 @@ def test_bad_data_and_arguments(photos: Path, tmp_path: Path) -> None:
     imported = wb.from_albumentations(FLIP)
     with pytest.raises(DataError, match="is empty"):
         wb.compare_transforms(imported, tmp_path)
-    with pytest.raises(DataError, match=r"named data, others, but a composition reads only data"):
+    with pytest.raises(DataError, match="'others', but a composition reads only 'data'"):
         wb.compare_transforms(imported, {"data": photos, "others": photos})
     with pytest.raises(ArgumentError, match=r"samples is 0\. Use 1 to 256"):
         wb.compare_transforms(imported, photos, samples=0)

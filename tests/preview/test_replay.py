@@ -241,7 +241,7 @@ def test_of_several_data_sets_the_one_that_the_graph_reads_is_used(
     shown = wb.replay(graph, file.relative_to(photos), {}, both)
     assert shown.images[0].shape == (8, 8, 3)
     wrong = {"others": str(photos), "more": str(photos)}
-    with pytest.raises(wb.DataError, match="named others, more, but the graph reads data"):
+    with pytest.raises(wb.DataError, match="names 'others', 'more', but the graph reads 'data'"):
         wb.replay(graph, file.relative_to(photos), {}, wrong)
 
 

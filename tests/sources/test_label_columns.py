@@ -150,7 +150,7 @@ def test_labels_beside_paths_and_bytes_are_kept(paths: list[str], column: str) -
     numbered = [{**row, "label": at} for at, row in enumerate(rows)]
     assert found(Rows(numbered))[0] == [0, 1, 2, 3]
     if column in ("bytes", "path"):
-        with pytest.raises(DataError, match="no column label"):
+        with pytest.raises(DataError, match="no column 'label'"):
             wb.read(Rows({column: row[column], "breed": row["label"]} for row in rows))
 
 
@@ -195,7 +195,7 @@ def test_rows_without_a_label_are_an_error() -> None:
         def __getitem__(self, index: int) -> Any:
             return {"image": np.zeros((8, 8, 3), np.uint8), "y": 3}
 
-    with pytest.raises(DataError, match="it has image, y but no column label"):
+    with pytest.raises(DataError, match="it has image, y but no column 'label'"):
         wb.read(Unlabelled(["a"]))
 
 

@@ -250,7 +250,8 @@ def _decoded(data: Data, samples: int) -> tuple[dict[str, Array], tuple[str, ...
     datasets = open_datasets(data)
     if set(datasets) != {PARAMETER}:
         raise DataError(
-            f"The data are named {', '.join(datasets)}, but a composition reads only {PARAMETER}. "
+            f"The data have the names {', '.join(map(repr, datasets))}, but a composition reads "
+            f"only {PARAMETER!r}. "
             "Pass a folder of photos."
         )
     files: list[Sample] = list(islice(list_samples(datasets[PARAMETER]), samples))

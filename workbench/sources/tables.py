@@ -21,7 +21,7 @@ def label_column(names: Any) -> Any:
 
 
 def categories_of(column: Any) -> list[str]:
-    """Return the ordered texts of a pandas Categorical or Polars Enum, or an empty list."""
+    """Return the categories of a pandas Categorical or Polars Enum in order, or an empty list."""
     names: Any = getattr(getattr(column, "dtype", None), "categories", None)
     texts = list(names.to_list()) if hasattr(names, "to_list") else []
     named = all(isinstance(text, str) for text in texts)

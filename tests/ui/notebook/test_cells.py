@@ -72,7 +72,7 @@ def test_without_data_it_reads_what_the_pipeline_names_and_says_so(
 ) -> None:
     shell.run_cell_magic("dali", "", CELL.format(root=str(photos)))
     said = capsys.readouterr().out
-    assert f"Reading {photos}, as set in the pipeline: a folder of images." in said
+    assert f"Reading {photos} (folder of images), as set in the pipeline." in said
     assert "replaced" not in said
     first = shell.user_ns["w"]
     assert first._model.data_panel.dataset.location == str(photos)

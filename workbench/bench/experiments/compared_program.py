@@ -159,7 +159,7 @@ class ComparedExperiment(SpeedExperiment):
         progress: WorkerProgress,
         measurement_config: MeasurementConfig | None = None,
     ) -> None:
-        """Measure programs interleaved, except those that cannot be measured."""
+        """Measure the programs in interleaved rounds, skipping those that cannot be measured."""
         found = [(one, one.entry) for one in programs]
         self._in_turns = [one for one, entry in found if entry is not None]
         entries = [entry for _, entry in found if entry is not None]

@@ -408,7 +408,8 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
     if training and target.training is None:
         able = ", ".join(each for each, other in every if other.training is not None)
         raise GraphExportError(
-            f"The target {name} has no training loop. Export without it, or for {able}."
+            f"The target {name!r} does not support a training loop. Export without it, or for "
+            f"{able}."
         )
     if samples and not target.samples:
         able = ", ".join(each for each, other in every if other.samples)

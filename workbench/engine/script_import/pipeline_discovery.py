@@ -231,7 +231,7 @@ def _factory(
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:
-    """Return the pipelines without duplicates, which have equal classes and source lines."""
+    """Remove duplicates: pipelines with equal classes and source lines."""
     return list({(type(pipe), *sorted(_lines_of(pipe))): pipe for pipe in pipelines[::-1]}.values())
 
 

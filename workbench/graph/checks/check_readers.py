@@ -1,4 +1,4 @@
-"""Faults of declared features, and warnings about outputs that come from different readers."""
+"""Check the features that a reader declares, and warn if outputs come from different readers."""
 
 from __future__ import annotations
 

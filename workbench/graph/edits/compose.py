@@ -91,7 +91,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """Add a node's image and labels to the graph's outputs if it does not output any."""
+    """Add a node's image and labels to the graph's outputs, except kinds that it already has."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):

@@ -70,8 +70,8 @@ def replay(
     name = parameter_of(sources[0]) or ""
     if name not in given and len(given) > 1:
         raise DataError(
-            f"The data are named {', '.join(given)}, but the graph reads {name}. Pass the data "
-            "that the loader read."
+            f"The data have the names {', '.join(map(repr, given))}, but the graph reads "
+            f"{name!r}. Pass the data that the loader read."
         )
     dataset = given[name] if name in given else next(iter(given.values()))
     if sources[0].op != "readers.file":

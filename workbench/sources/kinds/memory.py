@@ -115,7 +115,7 @@ def split_row(row: Any) -> tuple[Any, int]:
         column = label_column(row)
         if column is None and len(row) > 1:
             raise ValueError(
-                f"it has {', '.join(map(str, row))} but no column label. Pass "
+                f"it has {', '.join(map(str, row))} but no column 'label'. Pass "
                 "label='COLUMN' to wb.read (label='' for no labels), or rename the column"
             )
         label = 0 if column is None else row[column]

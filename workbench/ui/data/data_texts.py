@@ -71,7 +71,7 @@ def counted_by_text(facts: FolderFacts) -> str:
 def no_classes_text(facts: FolderFacts) -> str:
     """Return the reason why annotations are not counted by class; "" if they are."""
     if facts.unnamed:
-        numbers = f"{facts.unnamed:,} numbers without a name in {counted_by_text(facts)}"
+        numbers = f"{facts.unnamed:,} class numbers without a name in {counted_by_text(facts)}"
         return f"not counted: {numbers}, such as instance ids or colours"
     if facts.targets and not facts.class_counts:
         return f"none: no {facts.targets} can be read"

@@ -129,7 +129,7 @@ def _open_data(path: str | None, imported: ImportedGraph) -> Datasets:
         return open_datasets(".")
     if path is None and (known := imported.graph.datasets):
         for name, each in known.items():
-            print(f"Reading {each} as {name}, as set in the pipeline: a {describe_kind(each)}.")
+            print(f"Reading {each} ({describe_kind(each)}) as {name}, as set in the pipeline.")
         return known
     if path is None and not os.path.exists(imported.data):
         named = f" {imported.data}, which does not exist" if imported.data else " no folder"
@@ -140,7 +140,7 @@ def _open_data(path: str | None, imported: ImportedGraph) -> Datasets:
     datasets = open_datasets(imported.data if path is None else path)
     (dataset,) = datasets.values()
     if path is None:
-        print(f"Reading {dataset}, as set in the pipeline: a {describe_kind(dataset)}.")
+        print(f"Reading {dataset} ({describe_kind(dataset)}), as set in the pipeline.")
     elif load_source(dataset.kind).guessed:
         print(f"{dataset} is read as a {describe_kind(dataset)}.")
     return datasets

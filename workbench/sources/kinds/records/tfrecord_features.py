@@ -1,7 +1,8 @@
 """TFRecord files whose features are read by name, with the types that the graph declares.
 
-The source lists its features: see ``record_features``. DALI replaces a missing feature, a feature
-of another type and missing numbers by random memory, without an error. Such records are faulty.
+The features are declared on the source: see ``record_features``. If a feature is missing, has
+another type or has too few values, DALI silently returns uninitialised memory. Such records are
+reported.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ export function SampleChooser() {
   const go = (by: number): void => store.choose(sample + by);
   const shown = Math.min(sample, samples - 1);
   return (
-    <span className="wb-sample" role="group" aria-label="Sample on the cards" data-wb="sample">
+    <span className="wb-sample" role="group" aria-label="Sample shown on the cards" data-wb="sample">
       <button
         type="button"
         aria-label="Previous sample"

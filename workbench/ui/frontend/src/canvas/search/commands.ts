@@ -219,7 +219,7 @@ const COMMANDS: readonly Run[] = [
     id: "one-option",
     name: "All selected as one option",
     keys: "Shift G",
-    note: "All selected nodes run together, or none of them",
+    note: "Run all selected nodes together, or none of them",
     synonyms: ["group", "option", "chain", "one of", "Compose"],
     selected: 1,
     run: chooseChain,
