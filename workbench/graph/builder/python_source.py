@@ -36,7 +36,7 @@ def source(
 
         def numbered(info):
             rng = np.random.default_rng(info.idx_in_epoch)
-            return rng.integers(0, 256, (64, 64, 3), np.uint8), np.int32([info.idx_in_epoch])
+            return rng.integers(0, 256, (64, 64, 3), np.uint8), np.array([info.idx_in_epoch])
 
         graph = wb.source(numbered, ("images", "labels"), batch=False, layouts=("HWC", ""))
         rotated = graph.images.rotate(angle=10)
