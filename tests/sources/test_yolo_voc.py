@@ -421,3 +421,18 @@ def test_a_list_selects_images_and_difficult_objects_can_be_omitted(
         path.write_text(content)
         with pytest.raises(DataError, match=words):
             require_dataset(dataset)
+
+
+def test_a_recipe_opened_on_other_annotations_keeps_its_outputs_or_names_the_lost_ones(
+    shapes: Path, tmp_path: Path
+) -> None:
+    for place, lost in (("yolo_pose/data.yaml", []), ("voc", ["points", "visible"])):
+        program = tmp_path / "loader.py"
+        done = CliRunner().invoke(
+            main, ["export", "key-points", "--data", str(shapes / place), "-o", str(program)]
+        )
+        assert done.exit_code == 0, done.output
+        kept = [name for name in ("points", "visible") if name not in lost]
+        assert f"return {', '.join(['images', *kept, 'mirror'])}\n" in program.read_text()
+        note = "the data have no annotations for these outputs: points, visible (removed)"
+        assert (note in done.stderr) == bool(lost)

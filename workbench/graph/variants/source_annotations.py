@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from workbench.catalog.spec import Catalog
@@ -9,7 +10,12 @@ from workbench.errors import DataError
 from workbench.graph.annotations.follower_edits import bypassed, with_new_targets
 from workbench.graph.annotations.followers import follows
 from workbench.graph.checks.check import stopping_faults
-from workbench.graph.execution.dataset_parameters import kind_for, parameter_of, with_datasets
+from workbench.graph.execution.dataset_parameters import (
+    kind_for,
+    missing_ports,
+    parameter_of,
+    with_datasets,
+)
 from workbench.graph.model import Graph, Port, Source
 from workbench.graph.model.ports import outputs_of
 from workbench.sources import Dataset, Datasets, load_source
@@ -24,14 +30,14 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     the new source lacks are removed. Raises DataError like ``with_datasets`` and ``require_runs``.
     """
     changed = {
-        source.id: load_source(kind_for(graph, source, data[name]))
+        source.id: missing_ports(graph, source, kind_for(graph, source, data[name]), data[name])
         for source in graph.sources
         if (name := parameter_of(source)) and name in data and _kind_may_change(source, data[name])
         if source.op in catalog  # in a faulty file it may be anything
     }
     before = graph
-    for source, kind in changed.items():
-        graph = _without_targets(graph, source, kind.outputs, catalog)
+    for source, missing in changed.items():
+        graph = _without_targets(graph, source, missing, catalog)
     graph = with_datasets(graph, data)
     require_runs(before, graph, data, catalog)
     given = dict(graph.outputs)
@@ -48,13 +54,23 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     return with_new_targets(replace(graph, outputs=given), catalog, new)
 
 
+def removed_outputs(before: Graph, opened: Graph) -> str:
+    """Describe the outputs that ``with_opened`` removed, or return an empty string."""
+    names = [name for name in before.outputs if name not in opened.outputs]
+    listed = ", ".join(names)
+    return f"the data have no annotations for these outputs: {listed} (removed)" if names else ""
+
+
 def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> Graph | None:
     """Return the graph without annotations that the data lack, or None if it then cannot run."""
     for source in graph.sources:
         name = parameter_of(source)
         if name is not None and name in data:
             kind = load_source(data[name].kind)
-            graph = _without_targets(graph, source.id, kind.outputs, catalog)
+            rest = {output.name for output in outputs_of(source, catalog[source.op])} - {
+                *kind.outputs
+            }
+            graph = _without_targets(graph, source.id, rest, catalog)
             known = catalog[kind.op].args
             args = {key: value for key, value in source.args.items() if key in known}
             graph = graph.replace_node(replace(source, args=args))
@@ -94,15 +110,17 @@ def _used(graph: Graph, port: Port) -> bool:
     return any(port in node.inputs.values() for node in graph.nodes)
 
 
-def _without_targets(graph: Graph, source: str, rest: tuple[str, ...], catalog: Catalog) -> Graph:
-    """Remove the outputs and followers of a source's annotations that are not in ``rest``."""
+def _without_targets(
+    graph: Graph, source: str, missing: Collection[str], catalog: Catalog
+) -> Graph:
+    """Remove the outputs and followers of a source's annotations that are in ``missing``."""
     node = graph.node(source)
     assert isinstance(node, Source)
     spec = catalog.find(node.op)
     removed = {
         Port(source, output.name)
         for output in (outputs_of(node, spec) if spec is not None else ())
-        if output.name not in rest and output.kind not in ("encoded", "image")
+        if output.name in missing and output.kind not in ("encoded", "image")
     }
     for follower in graph.nodes:
         if follows(follower) and removed & {*follower.inputs.values()}:

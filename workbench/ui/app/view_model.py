@@ -25,7 +25,11 @@ from workbench.errors import CancelledError, DataError, WorkbenchError
 from workbench.graph.fixes import Fix
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, dump_document
-from workbench.graph.variants.source_annotations import with_opened, without_missing_targets
+from workbench.graph.variants.source_annotations import (
+    removed_outputs,
+    with_opened,
+    without_missing_targets,
+)
 from workbench.preview import PreviewRequest, PreviewResult
 from workbench.preview.requests.share import share_sheet
 from workbench.roots import Roots
@@ -479,6 +483,7 @@ class ViewModel:
                 self.state.message = str(error)
             return str(error)
         if graph is not self.graph:
+            self.state.message = removed_outputs(self.graph, graph) or self.state.message
             self.history.replace_present(self.history.document.with_graph(graph))
         self.data_panel.follow(graph)
         return ""
