@@ -28,7 +28,7 @@ from workbench.graph.edits.edit import set_arg
 from workbench.preview import PreviewRequest, exported_script, preview_batch
 from workbench.preview import verify as module
 from workbench.preview.exported_script import ExportedScript, _script_error
-from workbench.preview.verify import Verifier, deviation, verify
+from workbench.preview.verify import Deviation, Verification, Verifier, deviation, verify
 from workbench.roots import Roots
 from workbench.sources import open_datasets
 
@@ -326,3 +326,23 @@ def test_a_script_that_never_answers_is_ended(
 )
 def test_last_words(text: str, words: str) -> None:
     assert _script_error(text) == words
+
+
+def test_the_cause_of_deviations_in_a_last_batch_is_named_before_the_count() -> None:
+    one = Deviation(1, 3, "a.jpg", "images", "4 of 12 values differ")
+    report = Verification(8, 7, 2, "mixed", (one,), note="The last batch is incomplete.")
+    assert report.lines()[1:] == ["The last batch is incomplete.", "identical: 7 of 8"]
+    assert not report.exact
+
+
+@pytest.mark.gpu
+def test_a_loader_with_a_share_of_hardware_decoding_equals_the_preview_or_names_the_cause(
+    engine: Engine, photos: Path
+) -> None:
+    pytest.importorskip("torch")
+    graph = with_settings(load_recipe("rotate-jitter"), batch_size=64, device="mixed")
+    for share in (None, 0.0, 1.0):
+        args = {} if share is None else {"hw_decoder_load": share}
+        shared = graph.replace_node(graph.node("decode").with_args(args))
+        found = Verifier(shared, str(photos), 3, engine=engine, target="pytorch").run()
+        assert found.exact or (share is None and "hw_decoder_load" in found.note)
