@@ -359,6 +359,9 @@ def test_a_class_that_is_never_read_and_a_short_epoch_are_reported(animals: Path
     found = [str(each) for each in sampler_warnings(graph)]
     assert "the weight of class 2 is 0: its samples are never read" in found[0]
     assert "an epoch has 3 samples, fewer than a batch of 4" in found[1]
+    ordered = graph_of(animals, sampler="sequential", random_shuffle=True)
+    (warning,) = sampler_warnings(ordered)
+    assert "random_shuffle has no effect with this sampler" in str(warning)
 
 
 def test_data_without_random_access_are_refused(animals: Path, shapes: Path) -> None:

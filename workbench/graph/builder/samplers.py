@@ -93,7 +93,8 @@ def _converted(sampler: Any, count: int) -> dict[str, Any]:
     kind = type(sampler).__name__
     shuffled = "random" if getattr(sampler, "shuffle", True) else "sequential"
     replicas = getattr(sampler, "num_replicas", 1)
-    match kind:
+    library = type(sampler).__module__.partition(".")[0]
+    match kind if library in ("torch", "timm") else "":  # other classes may sample differently
         case "SequentialSampler":
             return {"sampler": "sequential"}
         case "RandomSampler":

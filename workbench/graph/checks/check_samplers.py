@@ -75,6 +75,10 @@ def sampler_warnings(graph: Graph) -> Iterator[Fault]:
             words = f"the weight of class {named} is 0: its samples are never read"
             remedy = "Use a weight above 0 to read them."
             yield Fault(source.id, "weights", words, remedy, "sampling")
+        if source.args.get("sampler") == "sequential" and source.args.get("random_shuffle"):
+            words = "the samples are read in order: random_shuffle has no effect with this sampler"
+            remedy = "Use sampler='random', or reset random_shuffle."
+            yield Fault(source.id, "random_shuffle", words, remedy, "sampling")
         size = source.args.get("num_samples")
         if size is None and "indices" in source.args:
             repeats = source.args.get("repeats", 1)
