@@ -249,17 +249,19 @@ def _component_types(op: TracedOp, count: int) -> tuple[str, ...]:
 def _record_io(op: TracedOp) -> TracedOp:
     """Return a source of images and float labels. The first record has the number of labels."""
     kind, path, width = "record_io_labels", op.args.get("path"), 1
+    why = "its records cannot be read here: label_width=1 is assumed"
     if isinstance(path, tuple) and len(path) == 1:
         with suppress(DataError, OSError):
             start = load_source(kind).start_args(Dataset("record_io", str(path[0])))
             width = start["label_width"]
+            why = f"its records have label_width={width} labels"
     return replace(
         op,
         schema=load_source(kind).op,
         args={**op.args, "label_width": width},
         kind=kind,
         ports=("jpegs", "values"),
-        changed=f"its records have label_width={width} labels; {_replaced_arguments(op)}",
+        changed=f"{why}; {_replaced_arguments(op)}",
     )
 
 

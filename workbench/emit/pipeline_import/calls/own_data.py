@@ -27,6 +27,8 @@ def own_data(op: TracedOp) -> Dataset | None:
     labels = op.args.get("labels")
     found = Dataset(op.kind, texts[0])
     with suppress(DataError, OSError):
+        if labels == ():  # then DALI numbers the files
+            labels = tuple(range(len(texts)))
         if isinstance(labels, tuple) and len(labels) == len(texts):
             pairs = zip(texts, labels, strict=True)
             found = Dataset(

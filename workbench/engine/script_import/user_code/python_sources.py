@@ -36,7 +36,6 @@ from workbench.graph.user_functions.source_writer import (
 _created: dict[int, tuple[Any, Construction]] = {}
 """Identity of each object of the script's classes -> the object and its arguments."""
 _origins = ValueOrigins()
-_UNSUPPORTED = ("cuda_stream", "use_copy_kernel")
 
 
 @contextmanager
