@@ -97,7 +97,7 @@ def test_a_folder_that_is_not_there_is_a_bad_argument(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_check_that_was_interrupted_goes_on(photos: Path, tmp_path: Path) -> None:
     photo = next(photos.rglob("*.jpg"))
-    for number in range(30_000):  # so many that it is not done before it is interrupted
+    for number in range(30_000):  # the check must not end before the signal
         os.link(photo, tmp_path / f"{number:05}.jpg")
     command = [sys.executable, "-c", "from workbench.cli import main; main()", "check", "--full"]
     process = subprocess.Popen(

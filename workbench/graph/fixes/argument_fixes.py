@@ -264,7 +264,7 @@ def fix_sides(case: Case) -> Iterator[FixCandidate]:
 @remedy("covered")
 def fix_covered(case: Case) -> Iterator[FixCandidate]:
     """Offer to consider what is covered, or to remove the operator that covers it."""
-    yield "Hide covered points, remove covered boxes", case.edit(with_cover_rules)
+    yield "Hide covered points, remove boxes covered by more than half", case.edit(with_cover_rules)
     yield case.removal()
 
 
