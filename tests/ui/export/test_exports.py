@@ -183,7 +183,7 @@ def test_the_menu_says_which_targets_cannot_hold_the_graph_and_why(shown: Ready)
     model.act("bar", {"do": "recipe", "name": "simclr"})
     assert screen["bar", "refusals"] == {}  # until the menu is opened
     model.act("bar", {"do": "find_refusals"})
-    screen.wait(lambda s: s["bar", "refusals"], "the refusals")
+    screen.wait(lambda s: s["bar", "refusals"] and s["code", "refusals"], "the refusals")
     found = screen["bar", "refusals"]
     assert screen["code", "refusals"] == found
     assert "does not support if" in found["dynamic"]
