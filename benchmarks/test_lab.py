@@ -19,6 +19,7 @@ from typing import Any, cast
 import pytest
 
 from benchmarks.conftest import Table
+from benchmarks.heavy import heavy
 from benchmarks.photos import make_photos
 from tests.helpers import with_settings
 from workbench.bench import Benchmark
@@ -32,9 +33,15 @@ from workbench.sources import open_datasets
 
 PAIRS = int(os.environ.get("PAIRS", "5"))
 """Number of new processes of both; fewer suffice on an otherwise idle machine."""
-MEASUREMENT_CONFIG = MeasurementConfig(budget=6.0)
+MEASUREMENT_CONFIG = MeasurementConfig(budget=float(os.environ.get("BUDGET", "6")))
 PLAIN = str(Path(__file__).with_name("plain.py"))
-REGIMES = {"decode": "decode", "train": "pipeline"}
+WORK = {
+    "decode": (load_recipe("imagenet-train"), "decode"),
+    "train": (load_recipe("imagenet-train"), "pipeline"),
+    "heavy": (heavy(), "pipeline"),
+}
+"""Graph and regime that do the same work as the pipeline of the plain script."""
+BATCH_SIZES = (64, 128)
 
 
 @pytest.fixture(scope="session")
@@ -80,10 +87,14 @@ def measured(
     folder: Path, what: str, device: str, batch_size: int, threads: int
 ) -> tuple[float, float]:
     """imgs/s of the lab and of the plain script."""
-    graph = with_settings(load_recipe("imagenet-train"), batch_size=batch_size, num_threads=threads)
-    regime = cast(Any, REGIMES[what])
+    recipe, regime = WORK[what]
+    graph = with_settings(recipe, batch_size=batch_size, num_threads=threads)
     bench = BenchmarkWithPlain(
-        graph, str(folder), (cast(Any, device),), (regime,), measurement_config=MEASUREMENT_CONFIG
+        graph,
+        str(folder),
+        (cast(Any, device),),
+        (cast(Any, regime),),
+        measurement_config=MEASUREMENT_CONFIG,
     )
     bench.plain = Plain(folder, what, device, batch_size, threads)
     try:
@@ -94,8 +105,9 @@ def measured(
     return row.median, statistics.median(bench.plain.rates[-len(row.rounds) :])
 
 
-def agree(folder: Path, table: Table, what: str, device: str, threads: int) -> None:
-    batch_size = 64
+def agree(
+    folder: Path, table: Table, what: str, device: str, batch_size: int, threads: int
+) -> None:
     pairs = [measured(folder, what, device, batch_size, threads) for _ in range(PAIRS)]
     settings = f"{what}, {device}, batch {batch_size}, {threads} threads"
     table.add(f"speed lab: {settings}", [lab for lab, _ in pairs], "imgs/s")
@@ -106,20 +118,22 @@ def agree(folder: Path, table: Table, what: str, device: str, threads: int) -> N
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("what", ["decode", "train"])
+@pytest.mark.parametrize("batch_size", BATCH_SIZES)
+@pytest.mark.parametrize("what", WORK)
 def test_the_lab_agrees_with_a_plain_script_on_the_cpu(
-    what: str, folder: Path, table: Table
+    what: str, batch_size: int, folder: Path, table: Table
 ) -> None:
-    agree(folder, table, what, "cpu", min(4, usable_cores()))
+    agree(folder, table, what, "cpu", batch_size, min(4, usable_cores()))
 
 
 @pytest.mark.gpu
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("what", ["decode", "train"])
+@pytest.mark.parametrize("batch_size", BATCH_SIZES)
+@pytest.mark.parametrize("what", WORK)
 def test_the_lab_agrees_with_a_plain_script_with_mixed_decoding(
-    what: str, folder: Path, table: Table
+    what: str, batch_size: int, folder: Path, table: Table
 ) -> None:
-    agree(folder, table, what, "mixed", min(4, usable_cores()))
+    agree(folder, table, what, "mixed", batch_size, min(4, usable_cores()))
 
 
 class _Ear:
