@@ -1,4 +1,4 @@
-"""``workbench bench``, ``stages`` and ``scale``: throughput, time per stage, scaling."""
+"""``workbench bench``, ``stages`` and ``scale``: measure throughput, stage times and scaling."""
 
 from __future__ import annotations
 

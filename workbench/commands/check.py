@@ -223,7 +223,7 @@ def _check_each(read: Datasets, warnings: Faults, full: bool, as_json: bool, aga
 def _read_by(source: str, data: Datasets) -> tuple[Datasets, Faults]:
     """Return the data as the graph reads them, and the graph's warnings.
 
-    Raises GraphFaultsError.
+    Raises GraphFaultsError if the graph cannot run.
     """
     from workbench.catalog import load_catalog
     from workbench.graph.checks.check import require_sound

@@ -182,7 +182,7 @@ class MeasureOptions:
 def measure_options(
     function: Callable[Concatenate[MeasureOptions, P], None],
 ) -> Callable[..., None]:
-    """Decorate a command whose first argument is ``MeasureOptions`` with these options."""
+    """Add the options of ``MeasureOptions`` to a command, and pass them as its first argument."""
 
     @SOURCE
     @DATA

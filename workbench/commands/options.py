@@ -172,7 +172,7 @@ def print_warnings(warnings: Faults) -> None:
 
 
 def _is_factory_reference(text: str) -> bool:
-    """Return True if a text is ``module:factory`` or ``file.py:factory``, not a path or kind."""
+    """Return whether a text is ``module:factory`` or ``file.py:factory``, not a path or kind."""
     kind, _, _ = text.partition(":")
     if kind in source_kinds() or os.path.exists(text):
         return False
@@ -307,7 +307,7 @@ def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
 
 
 def with_sampler(graph: Graph, sampler: str | None) -> Graph:
-    """Return the graph with a sampler for each of its sources, or unchanged without ``sampler``."""
+    """Set ``sampler`` on every source of the graph. If it is empty, return the graph unchanged."""
     for source in graph.sources if sampler else ():
         if source.kind:
             load_source(source.kind).with_sampler()  # raises DataError with the reason

@@ -1,4 +1,4 @@
-"""``workbench pack``: test images and a checker for a server's preprocessing."""
+"""``workbench pack``: write test images and a checker for a server's preprocessing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``workbench tune`` and ``optimise``: faster settings, and faster graphs with equal pixels."""
+"""``workbench tune`` and ``optimise``: find faster settings, and faster graphs."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def unchanged_note(report: Report, base: Config) -> str:
 
 
 def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple[str, ...]:
-    """Parse comma-separated names of rewrites. For --apply, "all" and "exact" are names too."""
+    """Parse comma-separated names of rewrites. --apply also accepts "all" and "exact"."""
     from workbench.graph.rewrites import find_rewrite
     from workbench.optimiser.result import ALL, EXACT
 

@@ -192,7 +192,8 @@ class FolderCheck:
 
         Exported programs accept this path instead of the original. For record files, whose samples
         a file list cannot select, the folder contains links to the data and new indices; for COCO,
-        new annotations. Raises DataError if no sample is left or the folder exists, and OSError.
+        new annotations. Raises DataError if no sample is left or the folder exists, and OSError if
+        writing fails.
         """
         names = self.skipped
         if self.dataset.in_memory:
@@ -260,7 +261,7 @@ def check_folder(
     roots: Roots | None = None,
     on_silence: Callable[[bool], None] = warn_of_silence,
 ) -> FolderCheck:
-    """Check every file of a dataset without changing any.
+    """Check every file of a dataset. No file is changed.
 
     A full check decodes each file as DALI does and takes as long as decoding; otherwise only the
     header and the end are read (0.1 ms per file and core). Results of an earlier check are reused
@@ -268,7 +269,8 @@ def check_folder(
     called with the number of checked files and the total; ``stop`` is called after each file and
     cancels the check if it returns True. ``on_silence`` is the callback of ``Engine``. A file
     outside the ``roots`` counts as bad and is not read. Raises DataError if the data cannot be read
-    or contain no file, EngineError if no worker starts, and CancelledError.
+    or contain no file, EngineError if no worker starts, and CancelledError if ``stop`` cancels the
+    check.
 
     ::
 

@@ -1,4 +1,4 @@
-"""Quick scan of a data folder: number of images, classes, formats and sizes."""
+"""Scan a data folder quickly to count its images, classes, formats and sizes."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ class FolderFacts:
     largest: tuple[int, int] | None = None
     """Largest (width, height) in pixels among ``SAMPLE`` images, or None if none can be opened."""
     class_counts: dict[str, int] = field(default_factory=dict)
-    """Number of images, boxes or masks (see ``targets``) by class name, or by number without a
-    name. Empty if there are no classes, or more than ``MOST_NUMBERS`` without a name.
+    """Number of images, boxes or masks (see ``targets``) by class name, or by class number if the
+    class has no name. Empty if there are no classes, or more than ``MOST_NUMBERS`` unnamed ones.
     """
     targets: Literal["", "boxes", "masks"] = ""
     """Unit of ``class_counts``: boxes, masks that contain the class, or images if empty."""
@@ -68,7 +68,8 @@ class FolderFacts:
     ``skip_empty`` excludes them."""
     at_fault: int = 0
     """Number of samples with a fault: missing parts, unreadable annotations or empty files. Invalid
-    headers and masks are found only among ``SAMPLE`` images. ``check_folder`` checks all."""
+    headers and masks are found only among ``SAMPLE`` images. ``check_folder`` checks all samples.
+    """
     of_no_sample: int = 0
     """Number of faulty entries that belong to no sample, such as masks without an image."""
     first_fault: str = ""

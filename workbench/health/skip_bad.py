@@ -46,11 +46,11 @@ def export(
     ``{}`` omits these warnings. With ``skip_bad`` the properties of the good samples are computed
     again.
 
-    ``skip_bad`` decodes all of ``data`` as ``check_folder`` does; the program then reads only the
-    samples that are neither bad nor damaged: a list of them (for record files, links and an index)
-    is stored next to it. Unless ``plain``, the main file ends with the graph in a comment, from
-    which ``from_file`` restores it exactly without running the file, and programs that decode files
-    contain the command that finds a bad one.
+    ``skip_bad`` decodes all of ``data`` as ``check_folder`` does. The program then reads only the
+    samples that are neither bad nor damaged: a list of these samples (for record files, links and
+    an index) is stored next to the program. Unless ``plain``, the main file ends with the graph in
+    a comment, from which ``from_file`` restores it exactly without running the file, and programs
+    that decode files contain the command that finds a bad one.
 
     Raises GraphFaultsError if the graph cannot run, GraphExportError if the target is unknown or
     does not support the graph; with ``skip_bad`` also ArgumentError without ``data``, DataError if
@@ -81,7 +81,7 @@ def without_check(
 ) -> Export:
     """Export the program for all files, so that export errors are raised before the check.
 
-    Raises GraphExportError, also if the target cannot skip bad files.
+    Raises GraphExportError if the export fails or the target cannot skip bad files.
     """
     require_skips_bad(target)
     return export_all(graph, target, catalog, with_=with_, data=data, facts={}, plain=True)

@@ -35,13 +35,13 @@ def optimise(
 ) -> Optimisation:
     """Find rewrites that make a graph faster, and measure their speed-ups and pixel differences.
 
-    Each applicable rewrite of ``workbench.graph.rewrites`` (or of those named) is added after the
-    previous ones. Its outputs are compared with the graph's over two batches: *exact* rewrites must
-    be bit-identical, *near* ones need at least 35 dB PSNR. Then all are measured, interleaved with
-    two copies of the original as a control; a rewrite that is slower by more than the control's
-    noise is rejected. Takes about 10 s per rewrite, at most ``seconds`` (20 or more) in total;
-    rewrites for which no time is left are rejected with that reason. Without ``on_progress`` a
-    progress bar is shown. Ctrl-C ends the run with the results so far.
+    Each rewrite of ``workbench.graph.rewrites`` (or in ``rewrites``) that applies to the graph is
+    added after the previous ones. Its outputs are compared with the graph's over two batches:
+    *exact* rewrites must be bit-identical, *near* ones need at least 35 dB PSNR. Then all are
+    measured, interleaved with two copies of the original as a control; a rewrite that is slower by
+    more than the control's noise is rejected. Takes about 10 s per rewrite, at most ``seconds`` (20
+    or more) in total; rewrites for which no time is left are rejected with that reason. Without
+    ``on_progress`` a progress bar is shown. Ctrl-C ends the run with the results so far.
 
     ::
 

@@ -65,7 +65,7 @@ class Difference:
 
     @property
     def identical(self) -> bool:
-        """Whether all bytes are equal."""
+        """True if all bytes are equal."""
         return not (self.other or self.rounded) and self.equal == 1.0 and self.psnr == math.inf
 
 

@@ -1,4 +1,4 @@
-"""Experiment that compares each rewrite with the original graph: its pixels, then its speed."""
+"""Compare each rewrite with the original graph: first its pixels, then its speed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class CandidateRewrite:
 def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
     """Return the rewrites that change a graph, in the order in which they are applied.
 
-    Exact rewrites are first. A rewrite that requires another one comes after it.
+    Exact rewrites are first. A rewrite that requires another rewrite comes after it.
     """
     classes: dict[str, Class] = {
         name: find_rewrite(name).class_in(typed) for name in in_order(names)
@@ -151,7 +151,7 @@ class OptimisationExperiment(SpeedExperiment):
         self._deadline = Deadline(seconds)
         self._probed: tuple[Measurement, float] | None = None
         self._cut = False
-        """Whether the time limit ended the run early."""
+        """True if the time limit ended the run early."""
         self._compare_seconds = 0.0
         """Duration in seconds of the most recent comparison."""
         self._rejected: dict[str, Proposal] = {}
@@ -245,7 +245,7 @@ class OptimisationExperiment(SpeedExperiment):
         return self.report(rows, optimise=optimise, interrupted=True)
 
     def _within_pixel_limit(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-        """Return the rewrites whose pixels are close enough to the original's; reject others."""
+        """Return the rewrites whose pixels are close to the original's, and reject the others."""
         with self.progress.engine(self.stop) as engine:
             while True:
                 steps = steps_of(self.resolved, names)
@@ -298,10 +298,10 @@ class OptimisationExperiment(SpeedExperiment):
         return ""
 
     def _measure_interleaved(self, base: ConfigJobs) -> tuple[Measurement, ...]:
-        """Measure two copies of the original graph and all rewrites, interleaved.
+        """Measure two copies of the original graph and all rewrites in interleaved rounds.
 
-        Rewrites without time are rejected. Raises EngineError if there is no time for the first
-        rewrite.
+        Rewrites for which no time is left are rejected. Raises EngineError if there is no time for
+        the first rewrite.
         """
         how, most = self.measurement_config, len(self._steps)
         if self._probed:

@@ -40,10 +40,11 @@ _COLUMNS = "rewrite class gain low high psnr equal mean largest needs nodes reje
 class Optimisation:
     """Rewrites of a graph, each with the measured speed-up and pixel difference.
 
-    ``proposals`` are in the order of measurement, each applied after the previous ones;
-    ``rejected`` have the reason for rejection. ``total`` is the speed-up of all proposals together.
-    ``control`` is the speed-up of the unchanged graph over itself in the same run, which shows the
-    noise. A notebook shows a table and the samples with the largest difference.
+    ``proposals`` are in the order of measurement, each applied after the previous ones.
+    ``rejected`` contains the rejected rewrites with the reasons. ``total`` is the speed-up of all
+    proposals together. ``control`` is the speed-up of the unchanged graph over itself in the same
+    run, which shows the noise. A notebook shows a table and the samples with the largest
+    difference.
 
     ::
 

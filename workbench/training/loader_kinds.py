@@ -1,4 +1,4 @@
-"""Recognise the library of a loader."""
+"""Recognise the library that a loader comes from."""
 
 from __future__ import annotations
 

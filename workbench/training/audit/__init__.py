@@ -1,4 +1,4 @@
-"""Audit of a loader's epochs: which samples and random values it delivers, in which order."""
+"""Audit a loader: check which samples and random values its epochs contain, and in which order."""
 
 from workbench.training.audit.findings import Finding as Finding
 from workbench.training.audit.result import Audit as Audit

@@ -23,8 +23,8 @@ VALUES = " (values)"
 class ReadBatch:
     """A batch: its number of samples, and the scalars and fingerprints of its fields.
 
-    ``ids`` are the results of the caller's function ``index``, ``images`` the names of fields with
-    large arrays, and ``colours`` the median colours of images by field.
+    ``ids`` are the results of the caller's function ``index``. ``images`` are the names of the
+    fields with large arrays. ``colours`` maps field names to the median colours of the images.
     """
 
     size: int
@@ -35,11 +35,14 @@ class ReadBatch:
     ids: list[Id] | None = None
     names: tuple[str, ...] = ()
     padding: int = 0
-    """Number of padding samples, which the batch's field ``valid`` marks with False."""
+    """Number of padding samples, for which the batch's field ``valid`` is False."""
 
 
 class FailedArgumentError(Exception):
-    """Raised if the caller's function ``argument`` raises an error, which is the cause."""
+    """Raised if the caller's function for the parameter ``argument`` fails.
+
+    The error of that function is the ``__cause__``.
+    """
 
     def __init__(self, argument: str) -> None:
         super().__init__(argument)
@@ -148,7 +151,7 @@ def _sorted_values(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def _valid(values: Any, size: int) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
     """Return ``values`` as a mask that is False for padding samples, or None if it is not a mask.
 
-    Batches of the JAX export have it as the field ``valid``.
+    Batches of the JAX export contain this mask as the field ``valid``.
     """
     if values is None:
         return None
@@ -162,7 +165,7 @@ def _listed(values: Any) -> list[Any]:
 
 
 def _converted(value: Any) -> Any:
-    """Return tensors of any library as NumPy arrays, other values unchanged."""
+    """Convert a tensor of any library to a NumPy array, and return other values unchanged."""
     if isinstance(value, np.ndarray | np.generic):
         return np.asarray(value)
     if isinstance(value, bool | int | float):
@@ -219,7 +222,7 @@ def _fields(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def _columns(name: str, samples: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Yield a field for each key or position of samples that are mappings or sequences.
 
-    Samples of different structure are yielded as one field.
+    Samples that differ in structure are yielded as one field.
     """
     first = samples[0]
     begin = f"{name}." if name else ""

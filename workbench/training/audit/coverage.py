@@ -14,11 +14,12 @@ from workbench.training.audit.findings import Finding, ids_text, plural
 from workbench.training.audit.streams import Stream
 
 _REPLACED = 0.15
-"""Sampling with replacement is reported if an epoch misses and repeats at least this share of
-samples.
+"""Minimum share of samples that an epoch must both miss and repeat to report sampling with
+replacement.
 """
 _NEVER = 0.75
-"""Minimum share of an epoch's missing samples that must be missing in all epochs for a finding."""
+"""Minimum share of an epoch's missing samples that all epochs must miss to report ``never_seen``.
+"""
 _WEAK_RHO, _WEAK_DEVIATIONS = 0.4, 6.0
 
 
@@ -113,8 +114,8 @@ def coverage_findings(
 def _replacement_finding(epochs: dict[int, list[Stream]], total: int) -> Finding | None:
     """Return a finding if the data are sampled with replacement, else None.
 
-    With replacement, an epoch repeats many samples and misses many, and these differ between
-    epochs.
+    With replacement, each epoch repeats many samples and misses many others, and different epochs
+    miss different samples.
     """
     times = {
         epoch: Counter(each for stream in members for each in stream.ids or ())
@@ -188,7 +189,7 @@ def _repeated(epochs: dict[int, list[Stream]]) -> Iterator[Finding]:
 def _padding_findings(
     epochs: dict[int, list[Stream]], padded: dict[int, dict[int, list[Id]]]
 ) -> Iterator[Finding]:
-    """Yield a finding if last batches have more padding than shards of equal size need."""
+    """Yield a finding if ranks repeat more samples at the end than equally large shards require."""
     for epoch, tails in padded.items():
         ranks = len(epochs[epoch])
         number = sum(map(len, tails.values()))
@@ -206,7 +207,7 @@ def _padding_findings(
 def padding_note(epochs: dict[int, list[Stream]]) -> str:
     """Return a sentence about samples that are repeated so that all shards are equally long.
 
-    Returns "" if there are none.
+    Returns "" if no samples are repeated for this reason.
     """
     for epoch, members in epochs.items():
         if any(stream.ids is None for stream in members):

@@ -1,4 +1,4 @@
-"""A finding of an audit: its kind, a sentence with numbers, and the code to change."""
+"""Define the findings of an audit: their kind, a sentence with numbers, and the code to change."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Finding:
     """A finding: its ``kind``, a sentence with the numbers, and the code to change (``fix``).
 
     ``level`` is ``fault``, or ``information`` for behaviour that is right for some uses.
-    ``probability`` is an upper bound of the probability of the repeated values if random values
-    were independent. ``case`` selects the fix if a kind has several causes.
+    ``probability`` is an upper bound on the probability that independent random values repeat like
+    this. ``case`` selects the fix if a kind has several causes.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Finding:
     fix: str = ""
 
     def with_fix(self, kinds: tuple[str, ...]) -> Finding:
-        """Return the finding with the fix for these kinds of loader, unless it already has one."""
+        """Return the finding with the fix for loaders of ``kinds``, unless it already has a fix."""
         problem = f"{self.kind}, {self.case}" if self.case else self.kind
         return self if self.fix else replace(self, fix=fix_text(problem, kinds))
 

@@ -1,10 +1,10 @@
-"""Fixes of the findings for each kind of loader."""
+"""Look up the code change that fixes a finding, for each kind of loader."""
 
 from __future__ import annotations
 
 
 def fix_text(problem: str, kinds: tuple[str, ...]) -> str:
-    """Return a sentence with the code to change in a loader of these kinds.
+    """Return a sentence with the code to change, for the first of ``kinds`` that has a fix.
 
     ``problem`` is the kind of a finding, or the kind and a case: ``repeated, workers``.
     """
@@ -222,4 +222,4 @@ _FIXES: dict[str, dict[str, str]] = {
         "augmentation.",
     },
 }
-"""Problem -> kind of loader -> sentence with the code to change."""
+"""Sentences with the code to change, by problem and by kind of loader."""

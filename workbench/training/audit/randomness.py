@@ -42,7 +42,7 @@ class Randomness:
 
 
 def randomness_of(streams: Sequence[Stream], name: str, equal_images: bool) -> Randomness:
-    """Measure how often two samples have the same value of field ``name``, and if values vary.
+    """Measure how often two samples have the same value of field ``name``, and whether values vary.
 
     ``equal_images`` is true if all input images are identical.
     """
@@ -70,7 +70,7 @@ def randomness_of(streams: Sequence[Stream], name: str, equal_images: bool) -> R
 
 
 def hoeffding_bound(equal: int, pairs: int, share: float) -> float:
-    """Return an upper bound of the probability that ``equal`` or more of ``pairs`` are equal.
+    """Return an upper bound on the probability that ``equal`` or more of ``pairs`` pairs are equal.
 
     Each pair is equal with probability ``share``. The bound is exp(-n KL(k/n || q)), theorem 1 of
     Hoeffding (1963).

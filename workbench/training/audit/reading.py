@@ -1,4 +1,4 @@
-"""Read a loader like a training loop: all epochs of each rank, a partial epoch, a resumed run."""
+"""Read a loader as a training loop does: all epochs of each rank, a partial epoch, a resume."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class EpochRead:
     """The batches of one epoch of one rank.
 
     ``length`` is ``len(loader)`` before the epoch; ``end`` is the reason why the reading ended.
-    ``argument`` names the argument of the audit that raised ``error``; it is empty for the loader.
+    ``argument`` names the argument of the audit that raised ``error``; it is empty if the loader
+    raised it.
     """
 
     rank: int
@@ -59,7 +60,7 @@ class EpochRead:
 
 @dataclass(slots=True)
 class ResumeRead:
-    """Two runs: the first reads ``taken`` and then ``rest``, the second resumes after ``taken``."""
+    """Two runs: one reads ``taken`` and then ``rest``, the other resumes after ``taken``."""
 
     taken: EpochRead
     rest: list[EpochRead]
@@ -123,7 +124,7 @@ _ROLES = {"rank": RANK, "ranks": RANKS, "data": DATA, "state": STATE}
 
 @dataclass
 class Reader:
-    """Reads the epochs of loaders within limits.
+    """Reads epochs of loaders, with limits on batches and time.
 
     ``limit`` is the maximum number of batches per epoch. Reading stops when ``time.monotonic()``
     reaches ``deadline``.
@@ -139,7 +140,7 @@ class Reader:
     def epoch(
         self, loader: Any, rank: int, epoch: int, max_batches: int | None = None
     ) -> EpochRead:
-        """Read one epoch, or its first ``max_batches``. An error or interrupt ends the reading."""
+        """Read one epoch, or its first ``max_batches`` batches. An error or interrupt ends it."""
         read = EpochRead(rank, epoch, length_of(loader))
         try:
             if self.before_epoch is not None:
@@ -174,7 +175,7 @@ class Reader:
 
 
 def length_of(loader: Any) -> int | None:
-    """Return ``len(loader)``, or None if it has none."""
+    """Return ``len(loader)``, or None if the loader has no length."""
     try:
         return len(loader)
     except Exception:  # TypeError of most classes; some raise other errors

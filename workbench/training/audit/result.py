@@ -1,4 +1,4 @@
-"""Result of an audit: findings, tables of epochs and ranks, and a figure."""
+"""Define the result of an audit, with its findings, tables of epochs and ranks, and a figure."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _MOST_EPOCHS = 12
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Audit(DocumentedResult):
-    """Samples that a loader's epochs delivered, and ``findings`` about them (empty if correct).
+    """Result of an audit: the delivered samples, and ``findings`` (empty if the loader is correct).
 
     ``faults`` are the findings that harm any training; other findings are right for some uses.
-    ``notes`` are facts, and checks that were not made, with reasons. ``streams`` are the delivered
+    ``notes`` are facts, and the reasons why checks were skipped. ``streams`` are the delivered
     samples of each epoch and rank in order.
 
     ::
@@ -113,11 +113,11 @@ class Audit(DocumentedResult):
         return ResultTable("Epochs and ranks", columns, tuple(rows))
 
     def plot(self) -> Figure:
-        """Return a matplotlib figure: how often each sample was delivered, and by which rank.
+        """Return a matplotlib figure of how often each sample was delivered, and by which rank.
 
         Columns are samples, rows are epochs, and the colour is the rank; samples that were
-        delivered several times are black. If samples are not identified, bars are samples per epoch
-        and rank.
+        delivered several times are black. If samples cannot be identified, bars show the number of
+        samples per epoch and rank.
 
         ::
 

@@ -85,9 +85,9 @@ def audit(
     strings in the batch, or by ``index(batch)``, which returns an id for each sample.
 
     ``before_epoch(loader, epoch)`` is called before each epoch, as a training loop calls
-    ``set_epoch``. ``training=True`` means that it should shuffle and be random; by default a
-    loader with random values should shuffle. An epoch is read up to ``limit`` batches, and the
-    whole audit ends after ``seconds``. If it is interrupted, the result contains what was read.
+    ``set_epoch``. ``training=True`` means that the loader should shuffle and be random; by default
+    a loader with random values should shuffle. At most ``limit`` batches of an epoch are read, and
+    the whole audit ends after ``seconds``. If it is interrupted, the result contains what was read.
 
     Ranks run one after the other in this process, with the environment variables ``RANK``,
     ``LOCAL_RANK`` and ``WORLD_SIZE``, without a process group. The global seeds of Python, NumPy

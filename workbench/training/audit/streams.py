@@ -15,7 +15,7 @@ from workbench.training.audit.reading import EpochRead
 
 _USUAL = ("index", "indices", "idx", "id", "ids", "sample", "number", "label", "labels", "target")
 _INDICES = _USUAL[: _USUAL.index("label")]
-"""Names of fields, except labels, whose values may be ids even if many of them repeat."""
+"""Names of fields whose values may be ids even if many values repeat. Labels are excluded."""
 _DISTINCT = 0.6
 """Minimum fraction of distinct values in a field of ids."""
 _FEW = 8
@@ -75,7 +75,7 @@ GIVEN, PIXELS = "the function index", "the pixels"
 def find_ids(reads: Sequence[EpochRead], count: int | None, generated: bool) -> str | None:
     """Return the field whose values identify samples, or None.
 
-    ``count`` is the number of samples, if known; labels of generated images are their numbers. The
+    ``count`` is the number of samples, if known. Labels of generated images are sample numbers. The
     values of a field must be distinct in each epoch of a rank, unless its name or ``count`` shows
     that they are indices, and must recur in other epochs. Fingerprints are used if the pixels of
     each sample are the same in all epochs.
@@ -95,7 +95,10 @@ def find_ids(reads: Sequence[EpochRead], count: int | None, generated: bool) -> 
 
 
 def coloured_ids(reads: Sequence[EpochRead], count: int) -> bool:
-    """Replace the ids of batches by the numbers of coloured images. Returns False on failure."""
+    """Replace the ids of batches with the numbers of coloured images.
+
+    Returns False if the numbers cannot be decoded.
+    """
     batches = [batch for read in reads for batch in read.batches]
     for name in batches[0].colours if batches else ():
         if not all(name in batch.colours for batch in batches):
@@ -117,7 +120,7 @@ def _score(
 ) -> tuple[int, float] | None:
     """Rate a field as a source of ids, or return None if its values are not ids.
 
-    The rating is a rank of the field's name, and the share of distinct values.
+    The rating consists of a rank for the field's name, and the share of distinct values.
     """
     epochs: dict[int, set[Id]] = {}
     share, distinct = 0.0, True
@@ -147,8 +150,8 @@ def _score(
 def _distinct_in_batches(reads: Sequence[EpochRead], name: str, distinct: int) -> bool:
     """Return whether no value repeats within a batch, although values repeat within an epoch.
 
-    Returns False if that may be chance: if random class labels would repeat within batches less
-    than ``_EXPECTED`` times on average.
+    Returns False if this may be chance, that is, if random class labels would repeat within batches
+    fewer than ``_EXPECTED`` times on average.
     """
     batches = [batch.scalars[name] for read in reads for batch in read.batches]
     pairs = sum(len(values) * (len(values) - 1) / 2 for values in batches)
@@ -160,7 +163,7 @@ def _distinct_in_batches(reads: Sequence[EpochRead], name: str, distinct: int) -
 
 
 def _recur(epochs: Sequence[set[Id]]) -> bool:
-    """Return whether at least half of the ids of an epoch recur in another one.
+    """Return whether at least half of the ids of an epoch recur in another epoch.
 
     Returns True for fewer than two epochs.
     """

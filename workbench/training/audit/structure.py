@@ -1,4 +1,4 @@
-"""Check lengths of epochs, errors, and epochs that were left early or resumed."""
+"""Check a loader for errors, wrong epoch lengths, and faults after a partial or resumed epoch."""
 
 from __future__ import annotations
 
@@ -107,10 +107,11 @@ def _field_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
 
 
 def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[list[Finding], str]:
-    """Check the iteration after an epoch that was left early. Returns findings or, if none, a note.
+    """Check the iteration after an epoch that was left early.
 
-    ``first`` are the samples before the epoch was left, ``second`` those of the next iteration, and
-    ``usual`` an epoch that was read to its end.
+    ``first`` contains the samples of the epoch that was left, ``second`` those of the next
+    iteration. ``usual`` is an epoch that was read to its end. Returns findings, or a note if there
+    are no findings.
     """
     left = plural(len(first.sizes), "batch")
     if not second.sizes and second.whole:
@@ -140,9 +141,10 @@ def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[l
 
 
 def resume_findings(read: ResumeRead, ids: str | None, values: bool) -> tuple[list[Finding], str]:
-    """Compare a resumed run with the uninterrupted one. Returns findings or, if none, a note.
+    """Compare a resumed run with the uninterrupted run.
 
-    If ``values`` is true, random values are compared too.
+    If ``values`` is true, random values are compared too. Returns findings, or a note if there are
+    no findings.
     """
     taken, *_ = streams_of([read.taken], ids)
     rest, *following = streams_of(read.rest, ids)

@@ -1,1 +1,1 @@
-"""Measure a training loop: the time it waits for data, and its speed if data took no time."""
+"""Measure a training loop: how long it waits for data, and its speed if data took no time."""

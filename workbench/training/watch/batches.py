@@ -71,7 +71,7 @@ def _is_picture(value: Any) -> bool:
 
 
 def kind_of(batch: Any) -> tuple[Any, ...]:
-    """Return a key that is equal for batches with equal container, element types and dimensions."""
+    """Return a key that is equal for batches with equal container type, dtypes and ``ndim``."""
     found = tuple(
         (type(each).__name__, str(getattr(each, "dtype", "")), getattr(each, "ndim", None))
         for each in arrays(batch)
@@ -113,7 +113,7 @@ def _state(array: Any) -> Any:
 
 
 def copy_batch(batch: Any, deep: bool) -> Any:
-    """Return the batch in new containers; with ``deep`` its arrays are copied too.
+    """Copy the containers of a batch, and also its arrays if ``deep`` is true.
 
     Containers of unknown classes are copied with ``copy.copy``.
     """

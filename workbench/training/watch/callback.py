@@ -1,4 +1,4 @@
-"""Callbacks of Lightning and Hugging Face ``Trainer`` that watch their training loops."""
+"""Watch the training loops of Lightning and Hugging Face ``Trainer`` with a callback."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ _WHY = (
 def watch_callback(steps: int = 200, *, show: bool = True) -> WatchCallback:
     """Return a callback that watches the training of Lightning or of Hugging Face ``Trainer``.
 
-    Pass it in their argument ``callbacks``. After ``steps`` steps the report is shown; ``report()``
-    returns it at any time. A callback cannot repeat a batch, so the ceiling is computed from the
-    time of the steps. To measure it, pass ``wb.watch(loader)`` to Lightning's ``trainer.fit``, or
-    return it from ``get_train_dataloader`` of a subclass of ``Trainer``.
+    Pass it to their parameter ``callbacks``. After ``steps`` steps the report is shown;
+    ``report()`` returns it at any time. A callback cannot repeat a batch, so the ceiling is
+    computed from the time of the steps. To measure the ceiling, pass ``wb.watch(loader)`` to
+    Lightning's ``trainer.fit``, or return it from ``get_train_dataloader`` of a subclass of
+    ``Trainer``.
 
     ::
 
@@ -45,7 +46,7 @@ def watch_callback(steps: int = 200, *, show: bool = True) -> WatchCallback:
 class WatchCallback:
     """A callback for Lightning and Hugging Face ``Trainer``, which ``wb.watch_callback`` returns.
 
-    All other methods of these libraries' callbacks do nothing.
+    All other callback methods of these libraries do nothing.
 
     ::
 
@@ -73,7 +74,7 @@ class WatchCallback:
 
     @property
     def finished(self) -> bool:
-        """True once all steps were watched."""
+        """True once all steps have been watched."""
         return self._report is not None
 
     def report(self) -> WatchReport:

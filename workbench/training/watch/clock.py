@@ -1,8 +1,8 @@
-"""Clock of a training loop: the host's time, and with CUDA the time of the GPU's stream.
+"""Measure the time of a training loop on the host and, with CUDA, on the GPU's stream.
 
 A step that trains on a GPU returns before the GPU has finished. An event that is recorded at the
-start or end of a step completes when the GPU has done all work before it. Times between events are
-therefore those of the GPU: its idle time while it waits for data, and the work of the step.
+start or end of a step completes when the GPU has done all work before it. Times between events
+therefore measure the GPU: its idle time while it waits for data, and the work of the step.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 
 class Mark(NamedTuple):
-    """A point in time: seconds of the host, and a CUDA event if the loop uses CUDA."""
+    """A point in time: the host's clock in seconds, and a CUDA event if the loop uses CUDA."""
 
     host: float
     event: Any = None
@@ -32,7 +32,7 @@ class Clock:
 
     @property
     def now(self) -> float:
-        """Seconds of the host's clock."""
+        """Current time of the host's clock in seconds."""
         return time.perf_counter()
 
     def sleep(self, seconds: float) -> None:

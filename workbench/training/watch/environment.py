@@ -39,7 +39,7 @@ def cuda_in_use() -> bool:
 
 
 def models_in_memory() -> list[Any]:
-    """Return the torch modules of this process that are not part of another one, largest first."""
+    """Return the torch modules of this process that no other module contains, largest first."""
     torch = torch_module()
     if torch is None or not hasattr(torch, "nn"):
         return []
@@ -77,7 +77,8 @@ def reason_against_repeating(
     """Return why steps on a repeated batch would break this training, or an empty string.
 
     ``restored`` are objects whose state is restored after these steps. ``replaces`` is true if the
-    steps replace others, so that the number of steps does not change. ``models`` are those in use.
+    steps replace steps of the loop, so that their total number does not change. ``models`` are the
+    models in use.
     """
     torch = torch_module()
     if torch is None:
@@ -120,7 +121,7 @@ def pipeline_devices(loader: Any, depth: int = 3) -> set[int]:
 
 
 def gpu_of(device: str) -> Gpu:
-    """Return the GPU of a torch device for queries of its utilisation."""
+    """Return the GPU of a torch device, which is used to query its utilisation."""
     uuid = None
     with suppress(Exception):  # older versions of torch do not report the UUID
         uuid = str(torch_module().cuda.get_device_properties(device).uuid)
@@ -128,7 +129,7 @@ def gpu_of(device: str) -> Gpu:
 
 
 def seconds_to_copy(batch: Any, device: str) -> float | None:
-    """Measure the seconds to copy a batch to a GPU. Returns None if it is not in host memory."""
+    """Measure the seconds to copy a batch to a GPU. Returns None if no tensor is in host memory."""
     torch = torch_module()
     if torch is None or not device.startswith("cuda"):
         return None
@@ -149,7 +150,7 @@ def seconds_to_copy(batch: Any, device: str) -> float | None:
 
 @contextmanager
 def waits_for_gpu(counts: Counter[str]) -> Iterator[None]:
-    """Context manager that counts the lines that wait for the GPU (``.item()``, ``.cpu()``).
+    """Context manager that counts, by line of code, the waits for the GPU, such as ``.item()``.
 
     Uses ``torch.cuda.set_sync_debug_mode``, whose warnings are hidden. Other warnings are shown.
     """

@@ -1,4 +1,4 @@
-"""Sentences about devices, waits, batches and the loader of a watched loop."""
+"""Describe problems with the devices, waits, batches and loader of a watched loop."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _FASTER = {
     "any": "To make the loop faster, prepare the batches in threads or processes that work ahead, "
     "as wb.loader and a DataLoader with num_workers do.",
 }
-"""Kind of loader -> what to do if the loader is the limit."""
+"""Recommendations if the loader is the limit, by kind of loader."""
 
 
 def _faster_loader(loader: Any) -> str:

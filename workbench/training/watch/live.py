@@ -1,4 +1,4 @@
-"""Display of a watched loop: a progress line in a notebook, and the report at the end."""
+"""Display a watched loop: a progress line in a notebook, and the report at the end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class LiveDisplay:
         self._in_notebook = self._shows and _has_kernel()
 
     def update(self, recorder: Recorder) -> None:
-        """Show the number of watched steps and the times of the last one, once a second."""
+        """Show the number of watched steps and the times of the last step, once per second."""
         if not self._in_notebook or time.monotonic() < self._next:
             return
         self._show_line(

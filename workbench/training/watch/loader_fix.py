@@ -62,9 +62,10 @@ class LoaderFix(DocumentedResult):
 
 
 def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> LoaderFix:
-    """Measure other settings of a loader with the same batch size. ``times`` are those of the loop.
+    """Measure other settings of a loader with the same batch size.
 
-    Raises ArgumentError if the loader was not created by ``wb.loader``.
+    ``times`` are the times of the training loop. Raises ArgumentError if the loader was not created
+    by ``wb.loader``.
     """
     if not isinstance(loader, InProcessLoader):
         raise ArgumentError(

@@ -18,16 +18,16 @@ _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
 """Minimum number of measured loader steps before a batch may be repeated at an epoch's end."""
 _FEWEST_LEFT, _FEWEST_REPEATED = 26, 15
-"""Minimum number of steps left when repeating starts in an epoch, and of repetitions in it."""
+"""Minimum numbers, per epoch, of steps that are left when repeating starts, and of repetitions."""
 _SETTLING = 3
-"""Number of steps on the repeated batch before the measurement."""
+"""Number of steps on the repeated batch before the measurement starts."""
 _PRECISE = 0.003
 """A batch is repeated until the mean of its steps has at most this relative standard error."""
 _FEWEST_CHECKS = 11
 _QUEUE = 3
 """Number of batches that a loader is assumed to prefetch if it does not report it."""
 _WARM_SECONDS = 1.0
-"""Minimum duration of the warm-up in seconds, in which a GPU raises its clock rate."""
+"""Minimum duration of the warm-up in seconds. A GPU raises its clock rate during this time."""
 _LONGEST_PAUSE = 10.0
 """Maximum seconds to wait until the loader has filled its queue."""
 _UTILISATION_SECONDS = 0.5
@@ -50,7 +50,7 @@ class Plan:
 
     @classmethod
     def of(cls, steps: int, ceiling: bool) -> Plan:
-        """Divide ``steps``: 5 % are for the warm-up, at most 30 % repeat a batch."""
+        """Divide ``steps`` into phases: 5 % (2 to 10) warm up, and at most 30 % repeat a batch."""
         warm_up = min(10, max(2, steps // 20))
         repeated, check = (3 * steps // 10, max(_FEWEST_CHECKS, steps // 10)) if ceiling else (0, 0)
         return cls(warm_up, steps - warm_up - repeated - check, repeated, check)
@@ -69,7 +69,7 @@ class _Step:
 
 
 class Recorder:
-    """Times of the steps of a loop, and facts about its batches.
+    """Records the times of a loop's steps, and facts about its batches.
 
     A loop calls ``record_request`` before it requests a batch, ``record_batch`` before the body
     runs with it, and ``end_step`` after the body.
@@ -80,7 +80,7 @@ class Recorder:
         self.clock = clock or Clock()
         self.epoch_batches: int | None = None
         self.skipped = 0
-        """Number of the loader's batches that the repeated batch replaced."""
+        """Number of loader batches that were skipped because one batch was repeated instead."""
         self.sizes: Counter[int] = Counter()
         self.kinds: Counter[tuple[Any, ...]] = Counter()
         self.devices: Counter[str] = Counter()
@@ -89,7 +89,7 @@ class Recorder:
         self.models: list[Any] = []
         self.waits: Counter[str] = Counter()
         self.use: dict[str, list[int]] = {}
-        """Phase -> utilisation of the GPU in percent."""
+        """Utilisation of the GPU in percent, by phase."""
         self.gpu: Any = None
         self.device = ""
         """GPU of the model, such as ``cuda:0``; empty without CUDA."""
@@ -110,8 +110,8 @@ class Recorder:
         """Phase of the next step on a batch of the loader.
 
         The warm-up lasts until it has used as many batches as the loader's queue holds and, with a
-        GPU, at least a second has passed. It takes at most a quarter of the loader's steps more
-        than planned.
+        GPU, at least a second has passed. It exceeds its planned length by at most a quarter of the
+        planned loader steps.
         """
         count = self._counts["warm-up"]
         if self._counts["loader"] or count >= self.plan.warm_up + self.plan.loader // 4:
@@ -157,7 +157,7 @@ class Recorder:
 
     @property
     def last_size_is_usual(self) -> bool:
-        """True if the last batch has the most frequent batch size, or one as frequent."""
+        """True if no batch size is more frequent than the last one, or if the size is unknown."""
         samples = self._steps[-1].samples
         return samples is None or self.sizes[samples] == max(self.sizes.values())
 
@@ -172,7 +172,7 @@ class Recorder:
         self.skip_time()
 
     def skip_time(self) -> None:
-        """Exclude the time since the last step from the wait of the next one."""
+        """Exclude the time since the last step from the wait of the next step."""
         self._asked = None
         self.record_request()
 
@@ -232,7 +232,7 @@ class Recorder:
     def wait_for_queue(self) -> None:
         """Sleep until the loader has probably filled its queue, because loading slows steps down.
 
-        Sleeps as long as one step per batch in the queue takes, at most 10 s.
+        Sleeps for the time of one step per batch in the queue, at most 10 s.
         """
         known = [each for each in self._steps if each.phase == "loader" and each.returned]
         if known:

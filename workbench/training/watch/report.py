@@ -36,9 +36,9 @@ _COLOURS = {"waiting for data": "#c9a25f", "step": "#6b7f99", "step, repeated ba
 class WatchReport(DocumentedResult):
     """Times of a training loop, and what limits it; returned by ``report()`` of ``wb.watch``.
 
-    ``steps`` has a row for each step (``pandas.DataFrame(report.steps)``), ``notes`` has sentences
-    about other problems, and ``utilisation`` is the GPU's in percent, with the loader and on
-    the repeated batch.
+    ``steps`` has a row for each step (``pandas.DataFrame(report.steps)``). ``notes`` has sentences
+    about other problems. ``utilisation`` is the utilisation of the GPU in percent, with the loader
+    and on the repeated batch.
 
     ::
 
@@ -104,7 +104,7 @@ class WatchReport(DocumentedResult):
         """Measure mixed decoding and other settings of a loader of ``wb.loader``.
 
         ``seconds`` (20 or more) limits the search of settings; mixed decoding is also measured if
-        there is a GPU. Raises ArgumentError for another loader.
+        there is a GPU. Raises ArgumentError if ``wb.loader`` did not create the loader.
 
         ::
 
@@ -151,7 +151,7 @@ class WatchReport(DocumentedResult):
         )
 
     def plot(self) -> Figure:
-        """Return a matplotlib figure with the time of each step: waiting, and the loop's body.
+        """Return a matplotlib figure with the wait and the loop body's time of each step.
 
         ::
 

@@ -1,4 +1,4 @@
-"""Statistics of step times: steady part, mean with interval, and the ratio of two means.
+"""Compute statistics of step times: the steady part, means with errors, and ratios of means.
 
 All functions are pure functions of numbers.
 """
@@ -15,9 +15,9 @@ from typing import Literal, NamedTuple
 Phase = Literal["warm-up", "loader", "settling", "repeated", "check"]
 """Phase of a step.
 
-In ``warm-up``, ``loader`` and ``check`` the step has a batch of the loader, in ``settling`` and
-``repeated`` a repeated batch. Steps of ``warm-up`` and ``settling`` are not measured; those of
-``check`` show whether the machine's speed has changed.
+Steps of ``warm-up``, ``loader`` and ``check`` use a batch of the loader; steps of ``settling``
+and ``repeated`` use the repeated batch. ``warm-up`` and ``settling`` are not measured. ``check``
+shows whether the machine's speed has changed.
 """
 _MOST_BLOCKS, _BLOCK_STEPS = 20, 4
 _MOST_TRIMMED = 0.3
@@ -63,7 +63,7 @@ class Ratio:
 
 
 def steady_steps(steps: Sequence[StepTime]) -> Sequence[StepTime]:
-    """Return the measured steps on the loader without the first ones, if a full queue served them.
+    """Return the measured loader steps, without the first ones if a full queue served them.
 
     A queue that is full when the loop begins hides the waits of the first steps. Loaders with
     several workers deliver batches in bursts. To contain whole bursts, the result begins and ends

@@ -33,11 +33,12 @@ _SLOWER = 1.05
 
 @dataclass(frozen=True, slots=True)
 class LoopTimes:
-    """Mean times per step in seconds: with the loader and on the repeated batch.
+    """Mean times per step in seconds, with the loader and on the repeated batch.
 
     ``free`` is the time of a step if loading took no time: the time on the repeated batch if
-    ``measured``, otherwise that of the loop's body. ``start`` is the wait at the start of an epoch
-    of ``batches`` batches (None if unknown). ``samples`` is the mean number of samples per batch.
+    ``measured``, otherwise the time of the loop's body. ``start`` is the wait at the start of an
+    epoch of ``batches`` batches (None if unknown). ``samples`` is the mean number of samples per
+    batch.
     """
 
     total: Mean
@@ -49,7 +50,7 @@ class LoopTimes:
     samples: float | None
     count: int
     repeated: int
-    """Number of all steps on the repeated batch."""
+    """Number of steps on the repeated batch, including those that are not measured."""
     drift: str = ""
     """Reason why the steps cannot be compared, such as a change of speed; empty if they can."""
     change: float = 0.0
@@ -60,20 +61,20 @@ class LoopTimes:
 
     @property
     def epoch(self) -> float | None:
-        """Seconds of an epoch with its start, or None if its length is unknown."""
+        """Duration of an epoch in seconds with its start, or None if its length is unknown."""
         if not self.batches:
             return None
         return self.batches * self.total.value + max(0.0, self.start - self.wait)
 
     @property
     def mean_step(self) -> float:
-        """Seconds per step, with a share of the start of the epoch if its length is known."""
+        """Seconds per step, including a share of the epoch's start if the epoch length is known."""
         epoch = self.epoch
         return epoch / self.batches if epoch and self.batches else self.total.value
 
     @property
     def ceiling(self) -> Ratio:
-        """Speed-up if loading took no time, of an epoch with its start if its length is known.
+        """Speed-up if loading took no time, including the start of an epoch if its length is known.
 
         The interval includes changes of machine speed.
         """
@@ -100,11 +101,11 @@ class LoopTimes:
 def loop_times(
     steps: Sequence[StepTime], loads_in_steps: bool = True, batches: int | None = None
 ) -> LoopTimes | None:
-    """Return the times of a loop with epochs of ``batches``; None if too few were measured.
+    """Return the times of a loop, or None if too few steps were measured.
 
-    ``loads_in_steps`` is true if the loader may prepare batches during the steps. Otherwise it
-    cannot slow them down, so a much faster step on the repeated batch has another cause. A much
-    slower one always has another cause.
+    ``batches`` is the number of batches per epoch. ``loads_in_steps`` is true if the loader may
+    prepare batches during the steps. If not, loading cannot slow them down, so a much faster step
+    on the repeated batch has another cause. A much slower step always has another cause.
     """
     steady = steady_steps(steps)
     if len(steady) < _FEWEST_LOADER:
@@ -147,7 +148,7 @@ def loop_times(
 def _drift(steady: Sequence[StepTime], checks: Sequence[float]) -> str:
     """Describe a change of the machine's speed, as part of a sentence; empty if there was none.
 
-    The speed may change during the steps with the loader, or from these to ``checks``.
+    Compares the two halves of the loader steps, and the loader steps with ``checks``.
     """
     half = len(steady) // 2
     found = [("", [each.total for each in steady[:half]], [each.total for each in steady[half:]])]
@@ -217,8 +218,8 @@ def verdict(times: LoopTimes) -> str:
 def time_sentences(times: LoopTimes, works_ahead: bool, restarts: bool) -> list[str]:
     """Return sentences about an epoch, its start, and steps that new batches slow down.
 
-    ``works_ahead`` is true if the loader prepares batches during the steps, and ``restarts`` if it
-    starts worker processes in each epoch.
+    ``works_ahead`` is true if the loader prepares batches during the steps. ``restarts`` is true if
+    the loader starts worker processes in each epoch.
     """
     found = []
     batches, epoch = times.batches, times.epoch or 0.0

@@ -22,7 +22,7 @@ FEWEST_STEPS = 40
 _ATTRIBUTE = "_workbench_watch"
 """Attribute of a loader that stores its watch."""
 _MOST_CANDIDATES = 20
-"""Maximum number of batches to wait for one of the usual size, which is then repeated."""
+"""Maximum number of batches to read until one has the usual size and can be repeated."""
 
 
 @checked(steps=WHOLE, ceiling=FLAG, show=FLAG)
@@ -37,29 +37,29 @@ def watch(
 ) -> Watch:
     """Wrap a loader to measure whether the loader or the model limits the training loop.
 
-    ``loader`` is any iterable of batches: a PyTorch ``DataLoader``, an iterator of DALI, a
-    ``tf.data`` set, a generator. Iterate over the result instead of the loader; its attributes and
+    ``loader`` is any iterable of batches: a PyTorch ``DataLoader``, a DALI iterator, a ``tf.data``
+    dataset or a generator. Iterate over the result instead of the loader; its attributes and
     ``len`` are those of the loader. After ``steps`` steps, in one or several epochs, the report is
     shown, and the loop continues without overhead. ``report()`` returns it at any time.
 
     The ceiling, the speed-up if loading took no time, is measured: up to 30 % of the steps repeat a
     batch while the loader is not advanced, after a pause of up to 10 s in which its queue is
-    filled. The repeated batch replaces as many batches of the loader, which are read and skipped,
-    so the epoch still has ``len(loader)`` steps. If the loader has no ``len``, these steps are
-    additional. With ``ceiling=False`` no batch is repeated, and the ceiling is computed from the
-    time of the steps. An evaluation needs this, because a repeated batch changes its result; it is
-    the default without gradients of torch.
+    filled. For each repetition, a batch of the loader is read and skipped, so the epoch still has
+    ``len(loader)`` steps. If the loader has no ``len``, the repeated steps are additional. With
+    ``ceiling=False`` no batch is repeated, and the ceiling is computed from the time of the steps.
+    Use this for an evaluation, because a repeated batch changes its result. It is the default if
+    torch's gradients are disabled.
 
     ``restore`` is a list of objects with ``state_dict`` and ``load_state_dict``: all objects that a
     step changes (model, optimizer, scheduler). Their state is copied before the first step on the
     repeated batch and restored after the last one. These steps are then additional, and no batch
     is skipped. ``restore`` cannot be combined with ``ceiling=False``.
 
-    Watching the same loader again, as in a loop over epochs, continues the watch; a new run of a
-    notebook's cell starts another.
+    Watching the same loader again, as in a loop over epochs, continues the watch. Running the
+    notebook cell again starts a new watch.
 
-    ``model`` is the torch module whose device and values are checked; by default, all in memory.
-    ``show=False`` does not display the report.
+    ``model`` is the torch module whose device and values are checked; by default, all modules in
+    memory are checked. ``show=False`` does not display the report.
 
     ::
 
@@ -113,7 +113,7 @@ def watch(
 
 
 class Watch:
-    """A watched loader, which ``wb.watch`` returns: iterate over it in place of the loader.
+    """A watched loader, returned by ``wb.watch``. Iterate over it instead of the loader.
 
     ::
 
@@ -153,7 +153,7 @@ class Watch:
         return f"<wb.watch of {type(self.loader).__name__}, {self._recorder.count} steps watched>"
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set the attribute of the loader, as scripts do: ``loader.mixup_enabled = False``."""
+        """Set an attribute of the wrapped loader, such as ``loader.mixup_enabled = False``."""
         if name in _OWN:
             vars(self)[name] = value
         else:
@@ -166,7 +166,7 @@ class Watch:
 
     @property
     def finished(self) -> bool:
-        """True once all steps were watched."""
+        """True once all steps have been watched."""
         return self._report is not None
 
     def report(self) -> WatchReport:
@@ -269,7 +269,8 @@ class Watch:
     def _skip(self, iterator: Iterator[Any], count: int) -> int:
         """Read the batches that the repeated batch replaced, so that the epoch keeps its length.
 
-        Returns their number, which is smaller if the loader ends before ``count``.
+        Returns the number of batches read, which is smaller than ``count`` if the loader ends
+        first.
         """
         skipped = sum(1 for _ in itertools.islice(_remaining_batches(iterator), count))
         self._recorder.skipped += skipped
@@ -294,7 +295,6 @@ class Watch:
         yield from _remaining_batches(iterator)
 
     def _finish(self) -> None:
-        """Build and show the report."""
         self._report = self._build_report()
         self._repeated, self._restored, self._recorder.models = None, (), []
         record_result(self._report)
