@@ -80,7 +80,9 @@ def _write_some_of(emitter: Emitter, node: Node, lines: Lines) -> None:
     lines.add(emitter.assignments_between_bodies(node))
     if SOME_OF.runs_in_loop(node):
         lines.add(
-            emitter.in_loop(SOME_OF.count(node), lambda turn: _option_lines(emitter, node, turn))
+            emitter.in_loop(
+                SOME_OF.count(node), lambda turn: _branch_loop_lines(emitter, node, turn)
+            )
         )
         return
     for number, name in enumerate(_names(emitter, node)):
@@ -94,7 +96,7 @@ def _write_some_of(emitter: Emitter, node: Node, lines: Lines) -> None:
             lines.add(body)
 
 
-def _option_lines(emitter: Emitter, node: Node, iteration: str) -> Lines:
+def _branch_loop_lines(emitter: Emitter, node: Node, iteration: str) -> Lines:
     """Write the loop body: look up which body runs in iteration ``iteration``, and run it."""
     table = [str(number) for order in SOME_OF.orders(node) for number in order]
     option = _free_variable(emitter, f"{node.id}_option")
@@ -155,9 +157,9 @@ _WRITERS: Mapping[str, Callable[[Emitter, Node, Lines], None]] = {
     SOME_OF.op: _write_some_of,
     REPEAT.op: _write_repeat,
 }
-"""Operator of a block -> function that writes its statements.
+"""Functions that write the statements of a block, by the block's operator.
 
-The function must call ``Emitter.body_lines`` for the bodies in the order of the code.
+A function must call ``Emitter.body_lines`` for the bodies in the order of the code.
 """
 
 

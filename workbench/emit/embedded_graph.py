@@ -1,14 +1,14 @@
-"""The graph embedded in an exported program: a comment at its end, or a notebook's metadata.
+"""Embed a graph in an exported program, and read it from there.
 
-::
+The graph is in a comment at the end of the program, or in the metadata of a notebook::
 
     # The graph of this program, for `workbench import`. It is not used if the code is changed.
     # sha256: 6a09e667...
     # eNq...
 
-The hash is that of the code without the comment and without trailing whitespace. The rest is JSON,
-compressed by zlib, in base64: the graph file, and other inputs of the export. It is untrusted data,
-checked like any graph file.
+The hash is the SHA-256 of the code without the comment and without trailing whitespace. The rest
+is the graph file and other inputs of the export, as JSON that is compressed by zlib and encoded in
+base64. It is untrusted data and is checked like any graph file.
 """
 
 from __future__ import annotations

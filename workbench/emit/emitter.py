@@ -101,7 +101,7 @@ def loop_variable(depth: int) -> str:
 
 
 class Emitter:
-    """Writes the calls of nodes of a graph, in topological order.
+    """Writes the calls of a graph's nodes in topological order.
 
     A target whose calls differ overrides ``module`` or methods.
 
@@ -112,8 +112,8 @@ class Emitter:
         ``constants`` maps their names to their values as code.
     positioned:
         True if random operators get ``_random_state``, so that a pipeline can start at any batch
-        and still sample the same random values. Inside a body they start at ``positions`` of its
-        scope, which is the number of earlier samples for which the body ran.
+        and still sample the same random values. Inside a body, operators start at ``positions`` of
+        the body's scope, which is the number of earlier samples for which the body ran.
     nests:
         True if arithmetic is written inside the condition, call or expression that uses it.
     sharded:
@@ -170,7 +170,7 @@ class Emitter:
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self._nests = nests
         self.in_place: Mapping[str, str] = {}
-        """Id of a node written inside another node's expression -> id of that other node."""
+        """Maps each node written inside another node's expression to that node, both by id."""
         self.seed_name = "base_seed"
         """Variable to which the seeds of nodes are added. Empty if only the pipeline has a seed."""
         self.indent = INDENT
@@ -184,7 +184,7 @@ class Emitter:
         self.taken = names
         """Names that are reserved, or used elsewhere in the program."""
         self.reads: Mapping[str, Collection[Port]] = {}
-        """Follower id -> ports whose variables the follower's code uses."""
+        """Ports whose variables a follower's code uses, by the follower's id."""
         self.name_ports()
 
     def name_ports(self) -> None:
@@ -204,7 +204,7 @@ class Emitter:
 
     @property
     def constants(self) -> Mapping[str, str]:
-        """Constants to define above the pipeline: name -> value as code."""
+        """Values, as code, of the constants to define above the pipeline, by name."""
         return self._constants.sources
 
     def constant_of(self, node: Node, argument: str) -> str | None:
@@ -257,7 +257,7 @@ class Emitter:
         return made
 
     def _generator_lines(self, generator: Node, counts: Sequence[int]) -> list[str]:
-        """Return the call of a generator; in loops, a list with one call per iteration."""
+        """Return the call of a generator or, inside loops, a list with one call per iteration."""
         if not counts:
             return self.call_lines(generator)
         outside, self.turns = self.indent, [loop_variable(depth) for depth in range(len(counts))]
@@ -276,7 +276,7 @@ class Emitter:
         return [f"{outside}{target} = [", *lines[1:]]
 
     def assignments_between_bodies(self, block: Node) -> Lines:
-        """Return the assignment of the variables that the bodies of a block reassign in turn."""
+        """Return the assignment that initialises the variables that the bodies reassign."""
         given = outputs_of(block, self.catalog[block.op])
         ends = {
             self.names[Port(block.id, output.name)]: self.names[block.inputs[output.name]]
@@ -314,7 +314,7 @@ class Emitter:
         self.names = outside
 
     def _add_body_inputs(self, block: Node, ports: set[Port]) -> None:
-        """Extend ``ports`` by all inputs of nested bodies that are connected to a port in it."""
+        """Add to ``ports`` all inputs of nested bodies that are connected to one of these ports."""
         for node in [node for body in block.bodies.values() for node in body.nodes]:
             read = variables_read(node, self.catalog[node.op])
             ports.update(inner for inner, outer in read if outer in ports)

@@ -214,7 +214,7 @@ class BoxWriter(FollowerWriter):
         self.call(corners, self.helper("clipped_corners"), corners, self.size(port))
 
     def _cover(self, corners: str, step: GeometryStep) -> None:
-        """Write the calls that remove the area of boxes that a step covers too much."""
+        """Write the calls that reduce a box to zero area if a step covers too much of it."""
         shown, size = self.name("shown"), self.size(step.before)
         self.add(shown, self.applied("clipped_to", self.applied("boxes_around", corners), size))
         if step.node.op == "erase":

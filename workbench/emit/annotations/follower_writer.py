@@ -1,4 +1,4 @@
-"""Code shared by the writers of boxes, points and masks: variables, sizes and operator matrices."""
+"""Base class of the writers of boxes, points and masks: variables, sizes and operator matrices."""
 
 from __future__ import annotations
 

@@ -28,16 +28,16 @@ _AS: dict[str, str] = {
     "INT64": "FLOAT",
     "FLOAT16": "FLOAT",
 }
-"""Element type of a mask -> type to cast it to, for types that DALI's geometric operators do not
-support. FLOAT is exact up to 2^24, which covers the ids of panoptic masks.
+"""Types to which a mask is cast, for element types that DALI's geometric operators do not support.
+FLOAT is exact up to 2^24, which covers the ids of panoptic masks.
 """
 _EXACT = 2**24
-"""Largest integer up to which FLOAT represents all integers."""
+"""FLOAT represents every integer up to this one exactly."""
 _LARGEST = {
     **{"BOOL": 1, "INT8": 127, "UINT8": 255, "INT16": 32767, "UINT16": 65535, "FLOAT16": 2048},
     **dict.fromkeys(("UINT32", "INT32", "INT64", "FLOAT"), _EXACT),
 }
-"""Element type -> largest integer that a mask of that type represents exactly; 255 if unknown."""
+"""Largest integer that a mask represents exactly, by element type; 255 if the type is unknown."""
 _FILLS = {"fill_value", "fill_values"}
 """Names of arguments that set the values of pixels outside the image."""
 _OF_BYTES = "paste"
@@ -121,7 +121,7 @@ class MaskWriter(FollowerWriter):
         return target
 
     def _show_uncut(self, seen: str) -> None:
-        """Write the code for ``seen``: an image that is 0 where an operator cropped, else 1."""
+        """Write the code for ``seen``, an image that is 0 where an operator cropped, else 1."""
         steps = self.path.steps
         if "seen" in self.node.inputs:
             self.add(seen, self.fed("seen"))

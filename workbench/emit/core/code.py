@@ -1,4 +1,4 @@
-"""Generated code with a mapping from nodes to lines."""
+"""Represent generated code, and map each node to its lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named constants at the top of an exported program."""
+"""Define the named constants at the top of an exported program."""
 
 from __future__ import annotations
 

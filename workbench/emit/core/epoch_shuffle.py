@@ -16,7 +16,7 @@ from workbench.graph.model import Node
 SHUFFLE = "shuffle_after_epoch"
 EPOCH_SEED = "shuffle_after_epoch_seed"
 DEFAULT_EPOCH_SEED = 524_287
-"""DALI's default of ``shuffle_after_epoch_seed``."""
+"""DALI's default value of ``shuffle_after_epoch_seed``."""
 NO_CHECKPOINT = {"clahe"}
 """Image operators that DALI 2.4 cannot checkpoint."""
 

@@ -22,7 +22,7 @@ _CHAINED = frozenset({"math.bitor", "math.bitand"})
 """Operators that can be chained without parentheses."""
 _COMPARES = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "//": 2}
-"""Arithmetic operator of Python -> precedence. All of them precede comparisons."""
+"""Precedence of Python's arithmetic operators. All of them bind more tightly than comparisons."""
 _MOST_NESTED = 4
 """Maximum number of nodes per expression. Conditions of blocks may have more."""
 
@@ -155,7 +155,7 @@ def expression_parts(expression: str, operands: Sequence[str]) -> list[str]:
 
 
 def on_one_line(parts: Sequence[str]) -> str:
-    """Join the parts returned by ``expression_parts`` to one line."""
+    """Join the parts returned by ``expression_parts`` into one line."""
     called = parts[0].endswith("(") and parts[-1] == ")"
     return f"{parts[0]}{', '.join(parts[1:-1])})" if called else " ".join(parts)
 

@@ -1,10 +1,10 @@
-"""Readable variable names for the outputs of nodes.
+"""Choose readable variable names for the outputs of nodes.
 
 A chain that ends in the graph's output ``images`` uses the variable ``images`` throughout, as in
 DALI's own examples. A value that is needed later retains its name, and the next value gets another
 name. A node with an informative id, such as a name that the user chose, is named after its id:
-``my_crop = fn.crop(images)``. If two views of an image are combined later, their variables are not
-named like the image's.
+``my_crop = fn.crop(images)``. If two views of an image are combined later, their variables do not
+use the image's name.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _OF_ANOTHER_MEANING = {
 
 
 def _changes_meaning(op: str) -> bool:
-    """Return True if an operator's output has another meaning than its input, such as a mean."""
+    """Return True if an operator's output differs in meaning from its input, such as a mean."""
     return op in _OF_ANOTHER_MEANING or op.startswith("reductions.")
 
 

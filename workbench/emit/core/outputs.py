@@ -1,4 +1,4 @@
-"""Properties of a graph's outputs and readers that a framework must know in advance."""
+"""Determine what a framework must know in advance about a graph's outputs and readers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SHARD = {"shard_id": "shard_id", "num_shards": "num_shards", "pad_last_batch": 
 samples over to the next epoch, so that an epoch would lose some samples and duplicate others.
 """
 Outputs = Mapping[str, TensorType]
-"""Output name -> type of one sample, in output order."""
+"""Type of one sample by output name, in output order."""
 _WHOLE_VIDEOS = ("decoders.video", "experimental.inputs.video")
 _FORMATS = {
     "relative": "relative to the image size",
@@ -34,7 +34,7 @@ _FORMATS = {
 
 
 def outputs_of_kind(outputs: Outputs, kind: str) -> list[str]:
-    """Return the names of the outputs of a kind, such as ``image``."""
+    """Return the names of the outputs that have the given kind, such as ``image``."""
     return [name for name, flow in outputs.items() if flow.kind == kind]
 
 
@@ -133,7 +133,7 @@ def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
 
 
 def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError if boxes, points or labels of a batch have different lengths."""
+    """Raise GraphExportError if boxes, points or labels may differ in length in a batch."""
     for name in ragged_outputs(graph, outputs):
         raise GraphExportError(
             f"{graph.outputs[name]}: {target} makes one array per batch, but the length of {name} "
@@ -144,7 +144,7 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], target: str) -> None:
-    """Raise GraphExportError if images differ in size in an output that is not in ``lists``."""
+    """Raise GraphExportError if an output not in ``lists`` has images of different sizes."""
     for name in outputs_of_kind(outputs, "image"):
         flow = outputs[name]
         axes, shape = flow.axes or "", flow.shape or ()
@@ -183,7 +183,7 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
 
 
 def first_reader(nodes: Sequence[Node]) -> Node:
-    """Return the reader that determines the epoch length. Raises GraphExportError without one."""
+    """Return the reader that determines the epoch length, or raise GraphExportError."""
     for node in nodes:
         if isinstance(node, Source):
             return node
@@ -194,7 +194,7 @@ def first_reader(nodes: Sequence[Node]) -> Node:
 
 
 def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError if there are blocks, for a target without per-sample control flow."""
+    """Raise GraphExportError for a block: the target does not support per-sample control flow."""
     for node in nodes:
         if node.bodies or node.op in AUTO_AUGMENT:
             raise GraphExportError(
@@ -218,7 +218,7 @@ _FED_TARGETS = ("pytorch", "lightning")
 
 
 def require_epoch_size(nodes: Sequence[Node], target: str) -> None:
-    """Raise GraphExportError if the target needs an epoch's length, which a source lacks."""
+    """Raise GraphExportError if the target needs the length of an epoch and a source has none."""
     for node in nodes:
         if node.op == PYTHON_SOURCE.name and target not in (*_FED_TARGETS, "tensorflow"):
             raise GraphExportError(
@@ -239,7 +239,7 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
 
 
 def shard_arguments(source: Source) -> Mapping[str, str]:
-    """Return the reader arguments for one shard, which may be a shard of the graph's own shard."""
+    """Return the reader arguments for one shard. A shard that the graph selects is divided."""
     own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
     if count == 1:
         return _SHARD

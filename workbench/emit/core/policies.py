@@ -16,10 +16,10 @@ _LEARNT = {
     "sharpness": ("(0.1, 1.9)", "False", f"{_MODULE}.sharpness_kernel_shifted"),
     "solarize": ("(0, 256)", "False"),
 }
-"""Augmentation -> arguments of ``augmentation`` for learned magnitudes, as code."""
+"""Arguments of ``augmentation`` for learned magnitudes, as code, by augmentation."""
 _WARPING = ("translate_x", "translate_y", "shear_x", "shear_y", "rotate")
 _TRANSLATING = {"translate_y": 0, "translate_x": 1}
-"""Translation -> index of its maximum in (height, width)."""
+"""Index of each translation's maximum in (height, width)."""
 
 IMPORTS = ("from nvidia.dali.auto_aug.core import Policy",)
 MODULES = (_MODULE,)

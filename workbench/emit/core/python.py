@@ -89,7 +89,7 @@ def _quoted(text: str) -> str:
 def call(
     target: str, function: str, arguments: Sequence[str], indent: str = INDENT, comment: str = ""
 ) -> list[str]:
-    """Return the indented lines of ``target = function(arguments)``, as few as possible.
+    """Return ``target = function(arguments)`` on as few indented lines as possible.
 
     ``comment`` is appended to the first line if it fits there.
     """
@@ -107,7 +107,7 @@ def call(
 
 
 def assigned(target: str, parts: Sequence[str], indent: str = INDENT) -> list[str]:
-    """Return the lines of ``target = expression``, as few as possible.
+    """Return ``target = expression`` on as few lines as possible.
 
     ``parts`` are joined by spaces. The parts of a call are ``f(``, its arguments, and ``)``.
     """
@@ -151,7 +151,7 @@ def _items(text: str) -> list[str]:
 
 
 def signature(function: str, parameters: str, returns: str = "tuple[DataNode, ...]") -> list[str]:
-    """Return the lines of ``def function(parameters) -> returns:``, as few as possible."""
+    """Return ``def function(parameters) -> returns:`` on as few lines as possible."""
     line = f"def {function}({parameters}) -> {returns}:"
     if len(line) <= LINE:
         return [line]

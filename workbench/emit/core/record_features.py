@@ -1,4 +1,4 @@
-"""Write the calls of DALI's readers whose outputs are features of records, by name."""
+"""Write the calls of DALI's readers that output named features of records."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from workbench.sources.record_features import COMPONENT_TYPES, RECORD_TYPES, Fea
 
 _RECORDS, _COMPONENTS = "readers.tfrecord_features", "readers.webdataset_features"
 _ONLY_HERE = ("features", "label_width")
-"""Arguments of a node that DALI's readers lack."""
+"""Arguments of a node that DALI's readers do not have."""
 _CONVERTED = {"digits": "read_digits", "npy": "read_array"}
-"""Type of a component -> function in ``kinds/records/webdataset_features.py`` that converts it."""
+"""Functions of ``kinds/records/webdataset_features.py`` that convert a component, by its type."""
 
 
 def reader_of_dali(node: Node) -> str:
@@ -23,7 +23,7 @@ def reader_of_dali(node: Node) -> str:
 
 
 def is_only_here(node: Node, name: str) -> bool:
-    """Return True if the exported code passes an argument in another form, or not at all."""
+    """Return True if exported code passes an argument in a different form, or omits it."""
     return node.op in DALI_READERS and name in _ONLY_HERE
 
 
@@ -67,7 +67,7 @@ def feature_arguments(node: Node, constant: str | None) -> list[str]:
 
 
 def reader_call(targets: str, function: str, arguments: Sequence[str], indent: str) -> list[str]:
-    """Return the lines of a TFRecord reader's call, whose result is a dictionary."""
+    """Return the lines of a TFRecord reader's call, with ``.values()`` for its dictionary."""
     suffix = ".values()"
     if "," not in targets:
         targets = f"({targets},)"

@@ -24,7 +24,7 @@ _WORD = 0xFFFFFFFF
 def assigned_seeds(seed: int) -> tuple[int, ...]:
     """Return the 1024 32-bit seeds that a pipeline with this seed assigns to its operators.
 
-    Equal to C++'s ``std::seed_seq{seed}``. Variables are named as in the standard
+    The result equals that of C++'s ``std::seed_seq{seed}``. Variables are named as in the standard
     (rand.util.seedseq).
     """
     n, s, v = COUNT, 1, seed & _WORD

@@ -24,7 +24,7 @@ from workbench.graph.user_functions.trust import is_trusted, source_problem
 _FUNCTION_ALONE = ("function", "source", "num_outputs", "output_layouts", "setup_fn")
 """Arguments of a node that are not passed to ``numba_function`` as literals."""
 UNCONVERTED = "do_not_convert"
-"""DALI's decorator of functions that a pipeline with conditionals calls as they are."""
+"""DALI's decorator for functions that a pipeline with conditionals must not convert."""
 CALLING = frozenset({*OWN_CODE, PILLOW_DECODER.name})
 """Operators that call a Python function."""
 

@@ -38,7 +38,7 @@ from workbench.graph.storage.layout import Document
 from workbench.sources import PARAMETER, load_source
 
 LIBRARIES = {each.name: each for each in (TORCHVISION, ALBUMENTATIONS, KORNIA, TIMM)}
-"""Package name -> supported library."""
+"""Supported libraries by package name."""
 
 
 def from_torchvision(transform: Any, name: str = "imported") -> ImportedGraph:

@@ -1,7 +1,7 @@
-"""Kornia's augmentations as DALI operators.
+"""Convert Kornia's augmentations to DALI operators.
 
-Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``). Images are channels-first
-floats from 0 to 1, before and after. Each function is named after the class that it imports.
+Arguments and defaults are those of Kornia 0.8 (``kornia/augmentation``). Input and output images
+are channels-first floats from 0 to 1. Each function is named after the class that it imports.
 """
 
 from __future__ import annotations

@@ -71,9 +71,9 @@ def unused_keyword(default: Any, why: str) -> Unused:
 class Comparison:
     """Rules for comparing a transform with the library's own, with all random values fixed.
 
-    ``ranges`` has the arguments that are ranges. Its values are the centre of the range if the
-    argument is a single number, or None if such a number is not a range. ``fixed`` are values for
-    arguments that define a range around 0 and accept no other range.
+    ``ranges`` maps each argument that is a range to the centre of the range that a single number
+    describes, or to None if a single number is not a range. ``fixed`` are values for arguments that
+    define a range around 0 and accept no other range.
     """
 
     role: Literal["alone", "holds", "form", "nothing", "window", "colours"] = "alone"
@@ -136,10 +136,10 @@ class Importer:
 
 @dataclass(frozen=True)
 class Library:
-    """Transforms of a library: importers by class, exporters by operator.
+    """The importers of a library by class, and its exporters by operator.
 
-    ``modules`` are searched for a class, to run it for the comparison, if the script's import path
-    does not exist. ``prefix`` precedes the name of each exported transform; ``choice`` and
+    If the script's import path does not exist, ``modules`` are searched for the class to run for
+    the comparison. ``prefix`` precedes the name of each exported transform; ``choice`` and
     ``one_of`` write blocks. A library without these three is import-only. ``applied`` is the code
     that applies a transform to ``photo``.
 
@@ -151,14 +151,14 @@ class Library:
     name: str
     modules: tuple[str, ...] = ()
     without_effect: Mapping[str, str] = field(default_factory=dict)
-    """Argument that cannot change an image in any class -> reason."""
+    """Arguments that cannot change an image in any class, with the reason."""
     not_carried: Mapping[str, Unused] = field(default_factory=dict)
-    """Argument of any class that no graph can represent -> values of it that have no effect."""
+    """Arguments of any class that no graph can represent, with the values that have no effect."""
     usual_chance: float = 1.0
     chances: Mapping[str, float] = field(default_factory=dict)
     importers: dict[str, Importer] = field(default_factory=dict)
     not_imported: Mapping[str, str] = field(default_factory=dict)
-    """Class for which DALI has no operator -> reason."""
+    """Classes for which DALI has no operator, with the reason."""
     arguments: frozenset[str] = frozenset()
     """Names of classes that are not transforms, but arguments of transforms."""
     prefix: str = ""
@@ -173,7 +173,7 @@ class Library:
     expressions: list[tuple[re.Pattern[str], Callable[..., None]]] = field(default_factory=list)
     """Pairs (pattern, exporter): the exporter writes arithmetic whose text matches the pattern."""
     not_exported: Mapping[str, str] = field(default_factory=dict)
-    """Operator for which the library has no transform -> reason."""
+    """Operators for which the library has no transform, with the reason."""
 
     def __post_init__(self) -> None:
         _LIBRARIES[self.name] = self
@@ -228,8 +228,8 @@ class Library:
         """Declare import and export of a class whose only argument is ``p``.
 
         ``function`` applies the effect of the class to images. Operator ``op``, and arithmetic with
-        the texts ``expressions``, are exported as the class. ``measured`` is its row in the table
-        of differences.
+        the texts ``expressions``, are exported as the class. ``measured`` is the row of the class
+        in the table of differences.
         """
 
         @self.imports(name)
@@ -246,7 +246,7 @@ class Library:
             self.exports_expression(pattern)(export)
 
     def composed(self, transforms: list[Expression]) -> Expression:
-        """Combine the transforms of an export to one transform, with ``Compose`` if necessary."""
+        """Combine the transforms of an export into one transform, with ``Compose`` if necessary."""
         if len(transforms) == 1 and not self.needs_compose:
             return transforms[0]
         return written_call(f"{self.prefix}Compose", transforms)
@@ -378,7 +378,7 @@ class Library:
 
 
 _LIBRARIES: dict[str, Library] = {}
-"""Package name -> library, for all supported libraries."""
+"""All supported libraries by package name."""
 _POSITIONAL = inspect.Parameter.POSITIONAL_OR_KEYWORD
 _NAMED = (_POSITIONAL, inspect.Parameter.KEYWORD_ONLY)
 _UNKNOWN = Unused("this argument is not supported", usual=())

@@ -1,4 +1,4 @@
-"""timm's ``create_transform`` as DALI operators.
+"""Convert timm's ``create_transform`` to DALI operators.
 
 Order, defaults and constants are those of timm 1.0 (``timm/data/transforms_factory.py``,
 ``timm/data/constants.py``).

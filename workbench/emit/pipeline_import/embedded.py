@@ -38,7 +38,7 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
     """Import the embedded graph of a program or notebook. Returns None if there is none.
 
     The program is not run. Raises GraphFormatError if the graph is damaged, if the code or the
-    graph was changed, or if this version of the workbench generates other code for the graph.
+    graph was changed, or if this version of the workbench generates different code for the graph.
     """
     found = embedded_graph(program)
     if found is None:

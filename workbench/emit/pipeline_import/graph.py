@@ -210,7 +210,7 @@ def _is_temporary(place: str, traced: Traced) -> bool:
 
 
 def _without_rows(op: TracedOp) -> TracedOp:
-    """Report lists of a TFRecord reader, whose rows a built pipeline does not store."""
+    """Report features of a TFRecord reader whose partial shape a built pipeline does not store."""
     lists = [text for text in op.args.get("features", ()) if str(text).endswith("[?]")]  # type: ignore[union-attr]
     if op.kind != "tfrecord_features" or not lists:
         return op

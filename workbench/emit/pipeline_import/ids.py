@@ -31,7 +31,7 @@ def output_names(
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
     ends: dict[str, str] = {}
-    """Output edge of a block or of a reader of named features -> name of the output."""
+    """Maps the output edges of blocks and readers of named features to the names of the outputs."""
     for op, call in calls:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):

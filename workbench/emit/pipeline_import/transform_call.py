@@ -1,4 +1,4 @@
-"""Recorded calls of another library's classes and functions."""
+"""Represent recorded calls of another library's classes and functions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class NamedValue:
-    """A value whose name is known but not its content, such as ``cv2.BORDER_CONSTANT``."""
+    """A value that is known only by name, such as ``cv2.BORDER_CONSTANT``."""
 
     name: str
 

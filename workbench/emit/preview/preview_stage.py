@@ -62,9 +62,9 @@ class StageCode:
     the samples for which the body ran. ``Port(scope, "")`` has the batch indices of these samples.
     """
     feeds: tuple[Port, ...] = ()
-    """Input ports that the pipeline uses. Others are omitted, because DALI would ignore them."""
+    """Input ports that the pipeline uses. DALI would ignore other inputs, so they are omitted."""
     automatic: Mapping[str, str] = field(default_factory=dict)
-    """Id of an automatic augmentation whose code calls ``AUTOMATIC`` -> layout of its images."""
+    """Layout of the images, by id of the automatic augmentation whose code calls ``AUTOMATIC``."""
 
 
 def emit_stage(
@@ -252,7 +252,7 @@ def _random_values_name(node: Node) -> str:
 
 
 def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _StageEmitter) -> str:
-    """Return the code before ``body``, with only what ``body`` uses, because compiling takes time.
+    """Return the code that precedes ``body``. It has only what ``body`` uses: compiling takes time.
 
     The number of lines is the same for all values, because DALI's cache keys include line numbers.
     """

@@ -1,4 +1,4 @@
-"""Names of pipeline outputs (taps) that contain the samples of a body, one per loop iteration."""
+"""Build and parse the names of taps: outputs with a body's samples, one per loop iteration."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def port_in_iteration(port: Port, turn: int) -> Port:
 
 
 def scope_of(name: str) -> str:
-    """Return the scope (id of the body) in a tap's name, without loop iterations."""
+    """Return the scope (the id of the body) in a tap's name, dropping the loop iterations."""
     return name.partition("#")[0]
 
 

@@ -1,4 +1,4 @@
-"""Export targets: one module for each target, which selects and fills a template.
+"""Export graphs to targets. The module of each target selects and fills a template.
 
 Each module defines ``TARGET`` and has the name of its target. The templates are in
 ``emit/templates``.
@@ -52,13 +52,13 @@ ADDITIONS = {
     "training+samples": "a training loop, and each sample's file name and random values",
     "capture": "capture: DALI prefetches by running the operators as one pipeline",
 }
-"""Name of an optional addition to an export -> short description."""
+"""Short descriptions of the optional additions to an export, by name."""
 _SUFFIXES = {".py", ".ipynb", ".json", *IMAGE_SUFFIXES}
 """Suffixes of files that contain code."""
 
 
 Emit = Callable[[ResolvedGraph], Mapping[str, Code]]
-"""Function that creates the files of an export: path -> code, the main file first."""
+"""Function that returns the code of an export by path, the main file first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -394,7 +394,10 @@ def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
 
 
 def _requested_additions(with_: str) -> tuple[bool, bool]:
-    """Return (training, samples): True for each addition in ``with_``. Raises GraphExportError."""
+    """Return True or False for (training, samples), as requested by ``with_``.
+
+    Raises GraphExportError if ``with_`` is unknown.
+    """
     if with_ and with_ not in ADDITIONS:
         known = ", ".join(ADDITIONS)
         raise GraphExportError(f"with_ is {with_!r}. Use one of: {known}.")
@@ -402,7 +405,10 @@ def _requested_additions(with_: str) -> tuple[bool, bool]:
 
 
 def _emitter(name: str, target: Target, with_: str) -> Emit:
-    """Return the function that creates a target's files. Raises GraphExportError if unsupported."""
+    """Return the function that creates a target's files with the requested additions.
+
+    Raises GraphExportError if the target does not support them.
+    """
     training, samples = _requested_additions(with_)
     every = [(each, load_target(each)) for each in target_names()] if with_ else []
     if training and target.training is None:

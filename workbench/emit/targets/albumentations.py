@@ -1,4 +1,4 @@
-"""Target albumentations: the graph as Albumentations' transforms, for machines without DALI."""
+"""Target albumentations: export as Albumentations' transforms, for machines without DALI."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class _Emitter(Emitter):
         return f"{self.module}.{spec.expression}" if of_math else spec.expression
 
     def constant_text(self, node: Node, value: Value) -> str:
-        """Return the code of a constant, which is a tensor unless Python has its type."""
+        """Return the code of a constant: a literal if Python has its type, else a tensor."""
         dtype = constant_type(node, self.catalog[node.op])
         beside = self.names[node.inputs["data"]]
         tensor = f"ndd.tensor({number_of(value, dtype)!r}, dtype=ndd.{_type_name(dtype)}, "

@@ -29,7 +29,7 @@ def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def _named(module: Module, image_outputs: list[str]) -> Module:
-    """Rename a single image to ``pixel_values`` and a single class to ``labels``, for models."""
+    """Rename a single image to ``pixel_values`` and a single class to ``labels``."""
     names = {image_outputs[0]: "pixel_values"} if len(image_outputs) == 1 else {}
     names |= {module.labels[0]: "labels"} if len(module.labels) == 1 else {}
     outputs = {names.get(name, name): flow for name, flow in module.outputs.items()}

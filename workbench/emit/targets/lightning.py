@@ -16,7 +16,10 @@ from workbench.graph.variants.validation import validation_graph
 
 
 def _module(resolved: ResolvedGraph) -> Module:
-    """Return the module. A validation pipeline requires one pipeline, image and data parameter."""
+    """Return the module, with a validation pipeline if possible.
+
+    This requires that the graph has one pipeline, one image output and one data parameter.
+    """
     graph = resolved.graph
     images = outputs_of_kind(resolved.outputs, "image")
     simple = len(images) == len(parameters(graph.nodes)) == graph.settings.pipelines == 1

@@ -40,12 +40,12 @@ _ARGUMENTS = {
     "jpegs": ("dtype=types.UINT8", "ndim=1"),
     "labels": ("dtype=types.INT32", "ndim=1"),
 }
-"""Output of the reader -> arguments of the external source that replaces it."""
+"""Arguments of the external source that replaces an output of the reader, by output."""
 _VALUES = {
     "jpegs": "np.frombuffer(encoded, np.uint8)",
     "labels": "np.array([label], np.int32)",
 }
-"""Output of the reader -> expression of the value that a worker passes for it."""
+"""Expression of the value that a worker passes for an output of the reader, by output."""
 
 
 def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:

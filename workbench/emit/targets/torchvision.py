@@ -1,4 +1,4 @@
-"""Target torchvision: the graph as transforms v2, for machines without DALI."""
+"""Target torchvision: export as torchvision's transforms v2, for machines without DALI."""
 
 from __future__ import annotations
 

@@ -228,14 +228,14 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
 
 
 def _sent_ports(reader: Node, catalog: Catalog) -> list[Port]:
-    """Return the outputs of a source that a client sends: encoded images, or those of a request."""
+    """Return the outputs of a source that a client sends: encoded images, or all of a request."""
     outputs = outputs_of(reader, catalog[reader.op])
     served = reader.op in SERVED
     return [Port(reader.id, each.name) for each in outputs if served or each.kind == "encoded"]
 
 
 def _definition(emitter: Emitter, catalog: Catalog) -> tuple[list[str], str, Mapping[str, range]]:
-    """Return code, name and node lines of a pipeline function that reads what a client sends."""
+    """Return the pipeline function that reads a client's data: its code, name and node lines."""
     function = function_name(emitter.graph)
     head = signature(function, "device: str = DEVICE, base_seed: int = SEED")
     readers = [node for node in emitter.ordered if isinstance(node, Source)]

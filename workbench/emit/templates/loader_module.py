@@ -1,4 +1,4 @@
-"""Code shared by training targets: a sharded pipeline, and the values for ``_loader.py.j2``."""
+"""Build a sharded pipeline and the values for ``_loader.py.j2``, for all training targets."""
 
 from __future__ import annotations
 

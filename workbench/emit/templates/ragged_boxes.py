@@ -1,4 +1,4 @@
-"""Outputs whose samples differ in shape, as lists of tensors in the form that torchvision uses.
+"""Find outputs whose samples differ in shape, which loaders return as lists, as in torchvision.
 
 Boxes, points and labels whose number differs between images become lists with a tensor per image.
 Other outputs stay tensors. If an image has boxes with labels, the exported program trains one of

@@ -1,4 +1,4 @@
-"""Values for the program templates: the pipeline function, and values for the code around it."""
+"""Compute the values for the program templates: the pipeline function, and the code around it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TemplateParts:
     """File name of the program, quoted for a shell in a docstring; empty for the default."""
     constants: str
     finder: str
-    """Code of the functions that find the data, two empty lines after each."""
+    """Code of the functions that find the data, each followed by two empty lines."""
     parameters: Sequence[Parameter]
     """Data parameters; empty if the graph itself names the files."""
     definition: str
@@ -90,14 +90,14 @@ class TemplateParts:
     fed: str
     """Id of the first Python source, whose end is the end of an epoch; empty if there is none."""
     lifted: Mapping[str, str]
-    """Constants for values of nodes: name -> value as code."""
+    """Values, as code, of the constants for values of nodes, by constant name."""
     helpers: frozenset[str]
     """Names of the functions of ``emit/annotations/helpers.py`` that the definition calls."""
 
 
 _SEED_COMMENT = "  # operators get SEED + 1, + 2, ...: adding one does not change the others"
 _DEFAULT_DEPTH = 2
-"""DALI's default of ``prefetch_queue_depth``."""
+"""DALI's default value of ``prefetch_queue_depth``."""
 _TYPES = "from nvidia.dali import types"
 _SHARD = "shard_id: int, num_shards: int"
 FED = "One epoch ends where the Python source ends."

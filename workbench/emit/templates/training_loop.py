@@ -1,4 +1,4 @@
-"""The learning task of a graph: model and loss of an exported PyTorch training loop."""
+"""Derive the learning task of a graph: the model and loss of an exported PyTorch training loop."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
 
 
 def _masks_of(module: Module, image: str) -> str:
-    """Return the name of the mask that follows the image or has its size; empty if none does."""
+    """Return the name of the mask that follows the image or has its size, else ""."""
     graph = module.graph
     for name in outputs_of_kind(module.outputs, "mask"):
         whole = (module.outputs[name].dtype or "").startswith(("INT", "UINT"))

@@ -1,4 +1,4 @@
-"""Albumentations' transforms (versions 1 and 2) as DALI operators, and vice versa."""
+"""Convert Albumentations' transforms (versions 1 and 2) to DALI operators, and vice versa."""
 
 from workbench.emit.interop.albumentations import colour, composition, crops, geometry
 from workbench.emit.interop.albumentations.composition import ALBUMENTATIONS

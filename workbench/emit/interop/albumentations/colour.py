@@ -1,4 +1,4 @@
-"""Colour, noise, blur and compression of Albumentations as DALI operators, and vice versa."""
+"""Convert Albumentations' colour, noise, blur and compression to DALI operators, and vice versa."""
 
 from __future__ import annotations
 

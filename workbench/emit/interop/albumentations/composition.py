@@ -1,7 +1,8 @@
-"""Registry of Albumentations' transforms: blocks, compositions, tensors and floats.
+"""Register Albumentations' transforms, and convert compositions, blocks, tensors and floats.
 
-Arguments are those of Albumentations 1.4 and 2.0, with the defaults of 2.0. Each function is named
-after the class that it imports. Exports are for version 2, on uint8 arrays (2.0.8).
+The functions accept the arguments of Albumentations 1.4 and 2.0, with the defaults of 2.0. Each
+function is named after the class that it imports. Exports are for version 2, on uint8 arrays
+(2.0.8).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _one_of(options: list[list[Expression]], weights: Sequence[float]) -> Expres
 
 
 def _sequential(steps: list[Expression], p: float, *, sure: bool = False) -> Expression:
-    """Combine the steps to one transform with the probability ``p``.
+    """Combine the steps into one transform with the probability ``p``.
 
     If ``sure``, the transform is an option of ``OneOf``: ``p`` is its weight, and its steps must
     run whenever the option is selected.

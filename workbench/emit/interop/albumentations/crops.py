@@ -1,4 +1,4 @@
-"""Sizes, crops, padding and holes of Albumentations as DALI operators, and vice versa."""
+"""Convert Albumentations' resizing, crops, padding and dropout to DALI, and vice versa."""
 
 from __future__ import annotations
 

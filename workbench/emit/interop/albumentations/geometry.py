@@ -1,4 +1,4 @@
-"""Flips, rotations and affine transforms of Albumentations as DALI operators, and vice versa."""
+"""Convert Albumentations' flips, rotations and affine transforms to DALI, and vice versa."""
 
 from __future__ import annotations
 

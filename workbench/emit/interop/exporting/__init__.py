@@ -1,1 +1,1 @@
-"""Code that the exporters of all libraries share: extract chains of steps, write them as calls."""
+"""Extract chains of steps, and write them as calls: code shared by all exporters."""

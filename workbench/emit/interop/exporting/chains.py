@@ -52,7 +52,7 @@ class RandomRange(NamedTuple):
 
 @dataclass
 class Step:
-    """One operator of an image chain. ``read`` are the arguments that an exporter has used."""
+    """One operator of an image chain. ``read`` contains the arguments that an exporter has used."""
 
     node: Node
     extractor: ChainExtractor
@@ -116,7 +116,7 @@ class Step:
         return float(numbers[0]), float(numbers[0])
 
     def probability_of(self, name: str) -> float:
-        """Return the probability that an argument is 1, which must be constant or a coin flip."""
+        """Return the probability that an argument is 1. It must be constant or a coin flip."""
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.probability is None:
@@ -278,7 +278,7 @@ class ChainExtractor:
         return node.op.startswith(_EXPRESSION)
 
     def _text(self, port: Port, leaves: set[Port], user: str) -> str:
-        """Return arithmetic as text, with ``x`` for the image; its port is added to ``leaves``."""
+        """Return arithmetic as text. ``x`` is the image, whose port is added to ``leaves``."""
         node = self._node(port)
         if node is not None and is_generator(self.catalog[node.op]):
             random = self._of_generator(node)

@@ -114,23 +114,23 @@ def require_pillow_decoder_arguments(step: Step) -> None:
 
 
 def grey_share(step: Step) -> float:
-    """Return the probability of saturation 0. It is 0 unless the saturation is always 0 or 1."""
+    """Return the probability of saturation 0, or 0 if values other than 0 and 1 occur."""
     found = step.value("saturation")
     values = found.values if isinstance(found, RandomRange) else (found,)
     return values.count(0) / len(values) if values and {*values} <= {0, 1} else 0.0
 
 
 def blur_window(window: float, low: float, high: float) -> tuple[int, float, float]:
-    """Return window and sigma range of a Gaussian blur. A value of 0 is derived as DALI does."""
+    """Return the window and sigma range of a Gaussian blur, with zeros replaced as in DALI."""
     if not window:
-        return 2 * math.ceil(3 * high) + 1, low, high  # that of the largest sigma sigma sigma
+        return 2 * math.ceil(3 * high) + 1, low, high  # for the largest sigma
     if not high:
         low = high = ((window - 1) / 2 - 1) * 0.3 + 0.8
     return int(window), low, high
 
 
 def erased_window(step: Step) -> tuple[float, float]:
-    """Return height and width (relative) of the window that a step erases at a random position."""
+    """Return the relative (height, width) of the window erased at a random position."""
     anchor, shape = step.value("anchor"), step.items("shape")
     normal = step.fixed("normalized") or step.fixed("normalized_shape")
     step.read |= {"axis_names", "axes", "normalized_anchor", "normalized"}

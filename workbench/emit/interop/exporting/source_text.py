@@ -25,7 +25,7 @@ Expression = str | Call | list[Any]
 
 
 def call_of(function: str, *arguments: Any, **named: Any) -> Call:
-    """Create a call from values and ``Source`` texts, without keyword arguments that are None."""
+    """Create a call from values and ``Source`` texts. Omits keyword arguments that are None."""
     given = [(name, source_of(value)) for name, value in named.items() if value is not None]
     return Call(function, (*map(source_of, arguments), *given))
 
@@ -77,7 +77,7 @@ def lines_of(
 
 
 def _parts(expression: Expression) -> tuple[str, Sequence[tuple[str, Expression]], str]:
-    """Return opening bracket, pairs (prefix, expression) inside, and closing bracket."""
+    """Return the opening bracket, the pairs (prefix, expression), and the closing bracket."""
     match expression:
         case Call(function, arguments):
             named = [

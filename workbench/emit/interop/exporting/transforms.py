@@ -27,9 +27,9 @@ class Transforms:
     constants: dict[str, str] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     options: dict[str, list[Expression]] = field(default_factory=dict)
-    """Variable name -> the list of transforms that the variable contains."""
+    """Lists of transforms, by the name of the variable that contains them."""
     classes: dict[str, str] = field(default_factory=dict)
-    """Name -> code of transform classes that the library does not have."""
+    """Code of transform classes that the library does not have, by class name."""
     steps: list[tuple[Step | Choice, int]] = field(default_factory=list)
     """Pairs of a step and the index of its transform in ``made``."""
 

@@ -1,1 +1,1 @@
-"""Code shared by the importers of all libraries: the images of a graph, and operations on them."""
+"""Build the graph of an import. The importers of all libraries share this code."""

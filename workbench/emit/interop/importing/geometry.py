@@ -1,4 +1,4 @@
-"""Geometric transforms that several libraries have, as DALI operators."""
+"""Build DALI nodes for the geometric transforms that several libraries have."""
 
 from __future__ import annotations
 

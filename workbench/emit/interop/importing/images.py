@@ -1,4 +1,4 @@
-"""State of an import: the graph, and the images to which transforms are applied."""
+"""Track the state of an import: the graph, and the images to which transforms are applied."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ APPROXIMATED = {
     "cubic": "OpenCV's cubic has the parameter -0.75, DALI's -0.5",
     "lanczos4": "Lanczos with 3 lobes, not 4",
 }
-"""Interpolation without an equivalent in DALI -> description of the difference."""
+"""Description of the difference, for each interpolation that has no equivalent in DALI."""
 _OF_PILLOW = ("nearest", "lanczos", "bilinear", "bicubic", "box", "hamming")
 OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
 """Names of OpenCV's interpolations. The index is OpenCV's number."""
@@ -65,9 +65,9 @@ class Images:
     floats: bool = False
     """True if the library's images are floats, in any range."""
     differing: dict[str, bool] = field(default_factory=dict)
-    """Id of each added node -> True if the node differs from the library (see ``issues``)."""
+    """Maps each added node's id to True if the node differs from the library (see ``issues``)."""
     blocks: dict[str, str] = field(default_factory=dict)
-    """Id of a block -> name of the transform for which the block was created."""
+    """Maps the id of each block to the name of the transform for which the block was created."""
     outcomes: list[str] = field(default_factory=list)
     """``exact``, ``changed`` or ``omitted`` for each transform. A transform that contains others
     has an entry only if it differs itself.
@@ -102,10 +102,10 @@ class Images:
 
     @contextmanager
     def matching(self, call: TransformCall) -> Iterator[None]:
-        """Within the context, import one call, and record if its nodes differ from the library.
+        """Within the context, import one call, and record whether its nodes differ.
 
-        If a NoMatchError is raised, the nodes and reports added in the context are removed, and an
-        omission is reported.
+        A node differs if its result is not that of the library. If a NoMatchError is raised, the
+        nodes and reports added in the context are removed, and an omission is reported.
         """
         outer, self.call = self.call, call
         outer_differs, self._differs = self._differs, False

@@ -1,4 +1,4 @@
-"""Colour transforms that several libraries have, as DALI operators on uint8 pixels."""
+"""Build DALI nodes on uint8 pixels for the colour transforms that several libraries have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Colour, noise, blur, compression and automatic augmentation of torchvision."""
+"""Convert torchvision's colour, noise, blur, JPEG and AutoAugment to DALI, and vice versa."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry of torchvision's transforms: blocks, compositions, tensors and floats.
+"""Register torchvision's transforms, and convert compositions, blocks, tensors and floats.
 
 Arguments and defaults are those of torchvision 0.26 (``torchvision/transforms/transforms.py`` and
 ``torchvision/transforms/v2``). Each function is named after the class that it imports. Exports are
@@ -63,7 +63,7 @@ def _compose(steps: list[Expression]) -> Expression:
 
 
 def _applied(steps: list[Expression], p: float) -> list[Expression]:
-    """Return steps that run with probability ``p``: as an argument, or in ``v2.RandomApply``."""
+    """Make steps run with probability ``p``, set by their own argument or by ``v2.RandomApply``."""
     if not steps or p >= 1:
         return steps
     if len(steps) == 1 and (own := with_p(steps[0], p)):
@@ -224,7 +224,7 @@ def _image_dtype(dtype: Any) -> str:
 
 @_imports("ToImage", "PILToTensor", "ToImageTensor", compare=FORM)
 def to_image(images: Images) -> None:
-    """Convert to a tensor without scaling the values, which later transforms scale."""
+    """Convert to a tensor without scaling the values. A later transform can scale them."""
     images.channels_first = True
 
 

@@ -39,7 +39,7 @@ class ConditionalBlock:
     ops: tuple[TracedOp, ...]
     statements: Mapping[str, Statement] = field(default_factory=dict)
     takes: Mapping[str, TracedInput] = field(default_factory=dict)
-    """Input edge of the body -> edge outside the body that is connected to it."""
+    """Maps each input edge of the body to the edge outside the body that is connected to it."""
     gives: tuple[TracedInput, ...] = ()
     """Final value in this branch of each variable that the statement assigns."""
 
@@ -134,7 +134,7 @@ class _Finder:
         for op in ops:
             self.home[op.name] = self._scope(op)
         self.parts: dict[str, tuple[Step, TracedInput]] = {}
-        """Input edge of a body -> the body, and the edge outside that is connected to it."""
+        """Maps each input edge of a body to the body and the connected edge outside the body."""
 
     def _of_statement(self, op: TracedOp) -> bool:
         return op.schema in (SPLIT, MERGE) and predicate_of(op) in self.predicates

@@ -29,7 +29,7 @@ def kinds_by_reader() -> dict[str, SourceKind]:
 
 
 def kinds_by_finder() -> dict[str, str]:
-    """Map each function with which exports find files (``find_files``) to its source kind."""
+    """Map each function that finds files in exports (``find_files``) to its source kind."""
     sampled = [kind for kind in source_kinds() if load_source(kind).sampled is not None]
     finders = {load_source(f"{kind}:{SAMPLER}").find.__name__: kind for kind in sampled}
     return finders | {load_source(kind).find.__name__: kind for kind in source_kinds()}
@@ -100,7 +100,8 @@ _READERS = ("readers__", "experimental__readers__", "ExternalSource")
 def without_clipping(pipeline: TracedPipeline, sources: Mapping[str, str]) -> TracedPipeline:
     """Remove calls of copied clipping functions, and connect box crops to the unclipped boxes.
 
-    Exports clip boxes with such a function, and add it again when the graph is exported.
+    An exported program clips boxes with such a function, and every export of the graph adds it
+    again.
     """
     replaced: dict[str, TracedInput] = {}
     inside: set[str] = set()

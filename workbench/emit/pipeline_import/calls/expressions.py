@@ -31,13 +31,13 @@ _TYPE_NAMES = {"float32": "FLOAT", "float64": "FLOAT64"}
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """A node without id: operator, constant arguments and inputs."""
+    """A node without an id: operator, constant arguments and inputs."""
 
     op: str
     """Name of the operator, such as ``math.mul`` or ``subscript``."""
     args: Mapping[str, Value] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Port or argument -> name of the edge connected to it."""
+    """Names of the connected edges, by port or argument."""
 
 
 @dataclass(frozen=True, slots=True)

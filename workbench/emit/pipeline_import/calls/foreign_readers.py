@@ -1,6 +1,6 @@
-"""Convert the readers of pipelines that were not exported here to sources of the graph.
+"""Convert the readers of pipelines that the workbench did not export to sources of the graph.
 
-Supported are the features of TFRecord and WebDataset, RecordIO, arrays without labels, and videos
+It supports features of TFRecord and WebDataset, RecordIO, arrays without labels, and videos
 read by GPU-only operators. The data is specified when the graph is run, as for a folder of images.
 """
 
@@ -48,9 +48,9 @@ _USUAL: Mapping[str, Value] = {
     **{"skip_vfr_check": True, "channels": 3, "additional_decode_surfaces": 2},
     **{"file_list_include_preceding_frame": False, "file_list_frame_num": False},
 }
-"""Options that the replacement video reader lacks -> values that correspond to its behaviour."""
+"""Options that the replacement video reader lacks, with the values that match its behaviour."""
 _EXTRA_OUTPUTS = {"enable_frame_num": "frame_num", "enable_timestamps": "timestamps"}
-"""Argument of video readers that adds an output -> name of the output, in output order."""
+"""Maps arguments of video readers to the output that they add, in output order."""
 _RESIZING = frozenset(
     {"resize_x", "resize_y", "resize_shorter", "resize_longer", "size", "mode", "max_size"}
     | {"interp_type", "mag_filter", "min_filter", "antialias", "subpixel_scale"}
@@ -89,8 +89,9 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
 def _with_own_parameters(ops: Iterable[TracedOp], lines: Lines) -> Iterator[TracedOp]:
     """Yield the calls, with a separate graph parameter for each location that readers read.
 
-    The first is ``data``; others are named after their variable, such as ``data_masks``. Each array
-    that another program sends has its own. Encoded images have the first.
+    The first parameter is ``data``. Others are named after the variable to which the reader's
+    output is assigned, such as ``data_masks``, or numbered. Each array that another program sends
+    has its own parameter. Encoded images have the first one.
     """
     ops = list(ops)
     parameters: dict[str, str] = {}
@@ -152,7 +153,7 @@ def _reads_image(op: TracedOp, edge: str) -> bool:
 
 
 def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
-    """Return the external source as a request with encoded images or, by its type, an array.
+    """Convert an external source to a request for encoded images or, by its type, for an array.
 
     It is marked as unsupported if it has no declared type and its consumers do not decode.
     """
@@ -173,7 +174,7 @@ def _external_source(op: TracedOp, ops: Collection[TracedOp]) -> TracedOp:
 
 
 def _generated_reader(op: TracedOp, used: Collection[str]) -> TracedOp:
-    """Return a reader call without the additional outputs of a generated function, if unused."""
+    """Remove unused additional outputs of a generated function from a reader call."""
     kind = kinds_by_reader().get(op.display)
     count = len(kind.outputs) if kind else 0
     if count and not any(edge in used for edge, _ in op.outputs[count:]):
@@ -206,7 +207,7 @@ def _replaced_arguments(op: TracedOp, kept: Collection[str] = ()) -> str:
 
 
 def _features_by_name(op: TracedOp, ops: Collection[TracedOp]) -> list[TracedOp] | None:
-    """Return a source of the same features or components: their names, types and order."""
+    """Return a source that reads the same features or components; None if they are unsupported."""
     components = op.schema == "readers__Webdataset"
     names = op.args.get("ext" if components else "feature_names")
     names = (names,) if isinstance(names, str) else names
@@ -247,7 +248,7 @@ def _component_types(op: TracedOp, count: int) -> tuple[str, ...]:
 
 
 def _record_io(op: TracedOp) -> TracedOp:
-    """Return a source of images and float labels. The first record has the number of labels."""
+    """Return a source of images and float labels. The label count is read from the first record."""
     kind, path, width = "record_io_labels", op.args.get("path"), 1
     why = "its records cannot be read here: label_width=1 is assumed"
     if isinstance(path, tuple) and len(path) == 1:

@@ -44,7 +44,7 @@ _COMPILED = "NumbaFuncImpl"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A node of the graph without id, seed and device."""
+    """A node of the graph without an id, seed and device."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
@@ -54,11 +54,11 @@ class Call:
     opaque: str | None = None
     """Reason why a graph cannot represent the call, or None if it can."""
     bodies: Mapping[str, BodyCalls] = field(default_factory=dict)
-    """Body name -> its contents, if the call is a block."""
+    """Contents of each body by name, if the call is a block."""
     folder: str | None = None
     """Folder of a folder reader in the pipeline. In the graph, a data parameter replaces it."""
     source: tuple[str, str] | None = None
-    """(source kind, parameter) of a reader in an exported script that finds its files, or None."""
+    """Pair (source kind, parameter) if an exported script finds the reader's files, else None."""
     lost: tuple[str, ...] = ()
     """Arguments, as Python code, that the graph's source does not support."""
 
@@ -69,7 +69,7 @@ class BodyCalls:
 
     made: Sequence[tuple[TracedOp, Call]] = ()
     takes: Mapping[str, str] = field(default_factory=dict)
-    """Input name of the body -> edge connected to it."""
+    """Maps each input name of the body to the edge connected to it."""
     gives: Mapping[str, TracedInput] = field(default_factory=dict)
 
 
@@ -237,7 +237,7 @@ def _integer_constant(maker: TracedOp | None) -> int | None:
 
 
 def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
-    """Return (source kind, parameter) of a reader in an exported script that finds its data."""
+    """Return (source kind, parameter) if an exported script finds the reader's data, else None."""
     if op.kind:
         return op.kind, parameter_of_constant(op.dataset or PARAMETER)
     function, parameter = lines.data_function(op) or ("", "")
@@ -250,7 +250,7 @@ def _source(op: TracedOp, spec: OpSpec, lines: Lines) -> tuple[str, str] | None:
 def _missing_operator_reason(op: TracedOp, catalog: Catalog) -> str:
     """Return the reason why the catalogue has no operator for a call.
 
-    DALI lists some operators under other names than those in its registry.
+    DALI lists some operators under names that differ from those in its registry.
     """
     if op.schema in INDEXING:
         return "a position or range from another node is not supported"

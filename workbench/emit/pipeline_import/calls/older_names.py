@@ -18,7 +18,7 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 _OTHERS = frozenset({"SSDRandomCrop"})
 """Deprecated operators that behave differently from the successor that DALI names."""
 _DEFAULTS: Mapping[str, Mapping[str, Value]] = {"FastResizeCropMirror": {"antialias": False}}
-"""Deprecated operator -> defaults that differ from the defaults of its successor."""
+"""Defaults of deprecated operators that differ from the defaults of their successors."""
 _SAVED = "save_attrs"
 _SHAPES = (SHAPE, "Shapes")
 _INT32, _INT64 = 6, 7

@@ -1,4 +1,4 @@
-"""The data that the readers of an imported pipeline name, as the data of the graph's parameters."""
+"""Find the data that the readers of an imported pipeline name, for the graph's parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOCATIONS = ("files", "filenames", "path", "paths", "file_list", "annotations_f
 
 
 def own_data(op: TracedOp) -> Dataset | None:
-    """Return the data that a replaced reader itself reads, or None if they are not here."""
+    """Return the data that a replaced reader reads, or None if the data cannot be read here."""
     name = next((name for name in _LOCATIONS if name in op.args), "")
     given = op.args.get(name)
     paths = (given,) if isinstance(given, str) else given

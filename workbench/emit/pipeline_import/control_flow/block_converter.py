@@ -37,7 +37,7 @@ class BlockConverter:
         self._make = make
         self._finish = finish
         self._words: dict[str, str] = {}
-        """Edge -> its variable in the source code or, if unknown, the default name for its kind."""
+        """Variable of each edge in the source code, or else the default name for its kind."""
         self._written: set[str] = set()
         """Edges whose variable in the source code is known."""
 

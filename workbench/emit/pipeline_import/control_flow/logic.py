@@ -1,8 +1,8 @@
 """Convert ``and``, ``or`` and ``not`` of a traced pipeline to operators of the graph.
 
 DALI converts ``a and b`` to a split by ``a``, the computation of ``b`` for one part, and a merge.
-Both are boolean, so the result is equal to ``a & b`` if ``b`` needs no random values. Otherwise
-``a and b`` remains an ``if``.
+Both values are Boolean, so the result is equal to ``a & b`` if ``b`` needs no random values.
+Otherwise ``a and b`` remains an ``if``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp
 
 _CHECK, _NOT = "_conditional__ValidateLogical", "_conditional__Not_"
 _SIDES = {"and": (0, "bitand"), "or": (1, "bitor")}
-"""``and``, ``or`` -> index of the part that evaluates the right operand, and the operator."""
+"""For ``and`` and ``or``, the index of the part that evaluates the right operand, and the operator.
+"""
 
 
 def without_logic(
@@ -29,7 +30,7 @@ def without_logic(
     """
     makers = {edge: op for op in ops for edge, _ in op.outputs}
     moved: dict[str, str] = {}
-    """Removed edge -> edge that replaces it."""
+    """Maps each removed edge to the edge that replaces it."""
     removed: set[str] = set()
     written: dict[str, TracedOp] = {}
     checks = {op.name: op for op in ops if op.schema == _CHECK}

@@ -1,1 +1,1 @@
-"""Pipelines as DALI represents them: ordered calls, seeds, serialised files, lines of code."""
+"""Represent pipelines as DALI does: ordered calls, seeds, serialised files, lines of code."""

@@ -19,7 +19,7 @@ class Seeds:
     base: int
     own: Mapping[str, int]
     changed: Mapping[str, str]
-    """Call whose random values differ from those of the source code -> the reason."""
+    """Maps each call whose random values differ from those of the source code to the reason."""
     unseeded: tuple[str, ...] = ()
     """Calls without a seed in the source code, for which DALI chooses a new seed in each run."""
 
@@ -132,7 +132,7 @@ def _explicit_seed(op: TracedOp) -> int | None:
 
 
 def _seed_has_effect(op: TracedOp) -> bool:
-    """Return True if the seed has an effect: for a reader, only if it shuffles."""
+    """Return True if a call's seed has an effect. A reader's seed has one only if it shuffles."""
     reader = op.schema.startswith(("readers__", "experimental__readers__"))
     return not reader or any(
         op.args.get(name) for name in ("random_shuffle", "shuffle_after_epoch")

@@ -1,4 +1,4 @@
-"""Parse a serialised pipeline (a ``.dali`` file) to calls, without running it and without DALI.
+"""Parse a serialised pipeline (a ``.dali`` file) into calls, without running it and without DALI.
 
 The file contains DALI's protobuf message ``PipelineDef``. The field numbers were determined from
 files written by DALI 2.4; unused fields are ignored.
@@ -58,7 +58,7 @@ _MESSAGES: Mapping[str, Mapping[str, tuple[int, str]]] = {
         "prefetch_queue_depth": (13, "int64"),
     },
 }
-"""Message -> field -> number and type. A star marks a repeated field."""
+"""Number and type of each field, by message and field name. A star marks a repeated field."""
 
 _NO_GPU = -99999
 _STACK = "_origin_stack_"

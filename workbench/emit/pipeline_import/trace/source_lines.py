@@ -57,7 +57,7 @@ class Lines:
             if place is not None:  # a function's statement counts once for each call of it
                 last[_own_places(op)[:-1], self._start(op.name, place)] = op.name
         self._outermost = frozenset(last.values())
-        """Names of each statement's last call, whose outputs are assigned to variables."""
+        """Names of the calls that run last in their statement. Only their outputs are assigned."""
 
     def place(self, op: TracedOp) -> SourceLocation | None:
         """Return the innermost location of user code in a call's stack, or None."""
@@ -188,9 +188,10 @@ class Lines:
         return _setting_lines(name, self._files, places)
 
     def data_function(self, op: TracedOp) -> tuple[str, str] | None:
-        """Return ``("find_files", "data")`` for a call with ``**find_files(data)``, else None.
+        """Return the function and the variable that supply a reader's data, or None.
 
-        In exported scripts, ``file_root=data`` is equivalent.
+        For ``**find_files(data)`` they are ``("find_files", "data")``. In exported scripts,
+        ``file_root=data`` has the same result.
         """
         ours = "Return the built pipeline" in self.script_text(op)
         for keyword in self.keywords(op):
@@ -205,7 +206,7 @@ class Lines:
         return None
 
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
-        """Return the variables in the ``return`` of the calls' function, or None for each."""
+        """Return the ``count`` variables that the calls' function returns; all None if unknown."""
         for place in (op.places[0] for op in ops if op.places):
             for node in self._files.get(place.file, ()):
                 if (
@@ -244,7 +245,7 @@ class Lines:
 
 
 def notebook_of(file: str) -> str:
-    """Return the path of the notebook that a cell belongs to; empty for another file."""
+    """Return the path of the notebook that a cell belongs to; empty if the file is not a cell."""
     found = _CELL.fullmatch(file)
     return found["notebook"] if found else ""
 

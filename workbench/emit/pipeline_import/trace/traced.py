@@ -1,4 +1,4 @@
-"""A pipeline as DALI represents it: operator calls in order, connected by named edges.
+"""Represent a pipeline as DALI does: operator calls in order, connected by named edges.
 
 Pipelines in memory and ``.dali`` files are converted to this form, and then to a graph.
 """
@@ -107,8 +107,7 @@ class TracedPipeline:
     prefetch_queue_depth: int = 2
     executor: Executor = "dynamic"
     unheld: Mapping[str, str] = field(default_factory=dict)
-    """Setting that a graph cannot represent -> its value as Python code, if it is not the default.
-    """
+    """Non-default settings that a graph cannot represent, with their values as Python code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,14 +118,14 @@ class Traced:
     name: str = "imported"
     about: str = ""
     sources: Mapping[str, str] = field(default_factory=dict)
-    """File name as in ``SourceLocation`` -> text of the file, if readable."""
+    """Text of each readable file, by file name as in ``SourceLocation``."""
     notes: tuple[str, ...] = ()
     """Notes for the import report."""
     changed: tuple[Loss, ...] = ()
     automatic: Mapping[str, AutomaticCall] = field(default_factory=dict)
-    """Name of the operator that represents a call of automatic augmentation -> that call."""
+    """Calls of automatic augmentation, by the name of the operator that represents the call."""
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """Missing arguments of the pipeline function -> the assumed values, as Python code."""
+    """Values, as Python code, that were assumed for missing arguments of the pipeline function."""
     placeholders: tuple[str, ...] = ()
     """Folders that were passed for missing arguments."""
     pipelines: int = 1
