@@ -166,6 +166,8 @@ def describe_not_read(dataset: Dataset) -> list[str]:
     """Return sentences about files and folders that are not read, and about empty class folders."""
     try:
         return list(load_source(dataset.kind).unread_notes(dataset))
+    except DataError:
+        return []  # the reader reports the cause
     except OSError as error:
         return [f"{error.filename} cannot be listed: {error.strerror}."]
 

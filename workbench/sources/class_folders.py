@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,8 @@ _LOOKED_INTO = 1000
 """Maximum number of folders searched for unread files."""
 _BESIDE = (".names", ".idx", ".lst")
 """Suffixes of files that describe the data files next to them."""
+_ANNOTATIONS = (".json", ".yaml", ".yml", ".xml", ".txt", ".cache")
+"""Suffixes of annotation files, and of files that training programs write next to them."""
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
@@ -127,33 +129,37 @@ def describe_unread(
     data: str,
     is_read: Callable[[str], bool],
     noun: str = "image",
-    folders: Sequence[str] | None = None,
+    folders: Collection[str] | None = None,
     classes: Sequence[str] | None = None,
+    listed: Collection[str] = (),
+    beside: tuple[str, ...] = _BESIDE,
 ) -> Iterator[str]:
-    """Describe, in one sentence, the files and folders in a dataset folder that are not read.
+    """Describe, in one line, the files and folders in a dataset folder that are not read.
 
     ``is_read`` accepts the names of data files. ``folders`` are the folders that contain them, and
     ``classes`` the class folders; by default both are the visible subfolders, if there are any.
-    Class folders without data files are named with their numbers. Raises OSError if a folder cannot
-    be listed.
+    Files in ``listed`` are read even if they are hidden, and files that end in ``beside`` are
+    neither data nor reported. Class folders without data files are named with their numbers.
+    Raises OSError if a folder cannot be listed.
     """
     classes = class_folders(data) if classes is None else classes
     folders = (classes or [""]) if folders is None else folders
-    parents = {each.rpartition("/")[0] for each in folders} | {""}
+    inside = (each for each in folders if not each.startswith(".."))
+    parents = {"", *(str(path) for each in inside for path in Path(each).parents)} - {"."}
     found: dict[str, list[str]] = {"hidden": [], "loose": [], "deeper": [], "other": [], "read": []}
     for place in sorted({*parents, *folders}):
         with os.scandir(os.path.join(data, place)) as entries:
             for entry in entries:
                 path = os.path.join(place, entry.name)
                 inner = is_folder(entry)
-                if is_hidden(entry.name):
+                if is_hidden(entry.name) and path not in folders and path not in listed:
                     found["hidden"].append(f"{path}/" if inner else path)
                 elif inner and path not in parents and path not in folders:
                     found["deeper"] += (
                         os.path.join(path, name) for name in _files_below(entry.path, is_read)
                     )
                 elif not inner and not is_read(entry.name):
-                    found["other"] += [path] * (not path.endswith(_BESIDE))
+                    found["other"] += [path] * (not path.endswith(beside))
                 elif not inner:
                     found["read" if place in folders else "loose"].append(path)
     named = {
@@ -168,8 +174,33 @@ def describe_unread(
     sentences = [f"Not read: {'; '.join(unread)}."] if unread else []
     if empty:
         sentences.append(f"Class folders without {noun}s keep their number: {', '.join(empty)}.")
+    sentences += describe_hidden(listed)
     if sentences:
         yield " ".join(sentences)
+
+
+def describe_unlisted(
+    data: str, root: str, names: Sequence[str], watched: Iterable[str]
+) -> Iterator[str]:
+    """Describe the same as ``describe_unread`` for images in ``root`` that annotations name.
+
+    The folders among the paths ``watched`` are searched too.
+    """
+    place = os.path.abspath(data)
+    inner = os.path.relpath(root, place)
+    listed = [name if inner == "." else os.path.join(inner, name) for name in names]
+    above = {place, *map(str, Path(place).parents)}
+    folders = {*map(os.path.dirname, listed)}
+    folders |= {os.path.relpath(path, place) for path in watched if path not in above}
+    folders = {each for each in folders if os.path.isdir(os.path.join(place, each))}
+    is_image = ends_with(*IMAGES)
+    yield from describe_unread(place, is_image, "image", folders, (), listed, _ANNOTATIONS)
+
+
+def describe_hidden(listed: Collection[str]) -> Iterator[str]:
+    """Describe the hidden and system files, or files in such folders, that a list names."""
+    if hidden := [p for p in listed if any(map(is_hidden, p.rsplit(os.sep, 2)[-2:]))]:
+        yield f"Read because they are listed: hidden and system files {_counted(hidden)}."
 
 
 def _counted(names: Sequence[str]) -> str:
@@ -268,6 +299,8 @@ class ClassFiles(SourceKind):
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
         if os.path.isdir(dataset.location):
             yield from describe_unread(dataset.location, ends_with(*self.suffixes), self.noun)
+        elif not is_pattern(dataset.location):
+            yield from describe_hidden([path for path, _ in self.files(dataset)])
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         if self.lists_files:

@@ -23,8 +23,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from workbench.errors import DataError
-from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources import Dataset, Sample, SourceKind, folder_of
 from workbench.sources.annotation_faults import box_fault, box_remark, outline_fault
+from workbench.sources.class_folders import describe_unlisted
 from workbench.sources.file_names import is_hidden
 from workbench.sources.kinds._sampler import Sampler
 
@@ -373,12 +374,9 @@ class Coco(SourceKind):
     outputs = ("jpegs", "boxes", "labels")
     sampled: Callable[..., Any] | None = staticmethod(read_sampled_annotations)
     sampler_helpers = (Sampler,)
-    sampler_options = frozenset(
-        {
-            *("ratio", "ltrb", "skip_empty", "include_iscrowd", "avoid_class_remapping"),
-            "size_threshold",
-        }
-    )
+    sampler_options = frozenset({"ratio", "ltrb", "skip_empty", "include_iscrowd"}) | {
+        *("avoid_class_remapping", "size_threshold")
+    }
     imports: tuple[str, ...] = ("json", "pathlib")
     targets = "boxes"
     sample = "coco/annotations.json"
@@ -477,6 +475,11 @@ class Coco(SourceKind):
         """Return the number of listed images without annotations."""
         found = self.document(dataset)
         return len(known_images(found) - {one.get("image_id") for one in found["annotations"]})
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        images = [each.get("file_name") or "" for each in self.document(dataset)["images"]]
+        watched = self.watched_paths(dataset)
+        yield from describe_unlisted(folder_of(dataset), self.root(dataset), images, watched)
 
     def files_in(self, folder: str) -> Iterator[str]:
         return annotation_files(folder)

@@ -20,7 +20,7 @@ from typing import Any
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind, folder_of, load_source, name_with_ending
-from workbench.sources.class_folders import folders_below
+from workbench.sources.class_folders import describe_hidden, folders_below
 from workbench.sources.file_names import (
     PATTERN_HELPERS,
     is_pattern,
@@ -417,6 +417,10 @@ class FileList(SourceKind):
         if is_pattern(dataset.location):
             return folders_below(pattern_folder(dataset.location))
         return super().watched_paths(dataset)
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        if not is_pattern(dataset.location):
+            yield from describe_hidden([path for path, _ in read_rows(dataset.argument, [])])
 
     def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
         """Yield row number and path of each listed file, if the data are a list."""

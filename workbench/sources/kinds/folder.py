@@ -212,8 +212,9 @@ class Folder(SourceKind):
                     )
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        if not self._is_list(dataset):
-            yield from describe_unread(dataset.location, ends_with(*IMAGES))
+        if self._is_list(dataset):
+            return FILE_LIST.unread_notes(dataset)
+        return describe_unread(dataset.location, ends_with(*IMAGES))
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         """Yield the folder and its subfolders: adding or removing files modifies one of them."""

@@ -206,9 +206,7 @@ class Voc(ConvertedBoxes):
             if not os.path.isdir(path) and not of_set:
                 return False
             _, images, folder = voc_folders(str(path))
-            names = islice(
-                (each for each in os.listdir(folder) if each.lower().endswith(".xml")), _LOOKED_AT
-            )
+            names = islice(visible_files(folder, (".xml",)), _LOOKED_AT)
             return bool(images_in(str(images))) and any(_is_annotation(folder / n) for n in names)
         except (OSError, ValueError):
             return False
@@ -239,7 +237,7 @@ class Voc(ConvertedBoxes):
         )
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Describe how corners are counted and, if all images are read, how to read a split."""
+        """Also describe how corners are counted and how to read a split."""
         first = self.document(dataset)["first"]
         why = "as in the VOC challenges" if first else "because a corner is below 1"
         yield f"Corners of the boxes are pixels that count from {first}, {why}."
@@ -247,6 +245,7 @@ class Voc(ConvertedBoxes):
         if os.path.isdir(sets) and (names := visible_files(Path(sets), (".txt",))):
             path = os.path.join(sets, names[0])
             yield f"All images are read. Open {path} to read those in the list."
+        yield from super().unread_notes(dataset)
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         """Create links to the folders, and a list of the remaining images."""

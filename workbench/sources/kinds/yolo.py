@@ -75,7 +75,8 @@ def yolo_places(data: str) -> list[pathlib.Path]:
         inner = place / "images"
         if not (inner.is_dir() and (place / "labels").is_dir()):
             return [place]
-        splits = [each.name for each in sorted(inner.iterdir()) if each.is_dir()]
+        splits = [path.name for path in sorted(inner.iterdir()) if path.is_dir()]
+        splits = [name for name in splits if not is_hidden(name)]
         if not {"train", "val"} <= {*splits}:
             return [inner]
         raise ValueError(f"{inner} has the folders {', '.join(splits)}. Open one: {inner}/train.")
@@ -328,8 +329,9 @@ class Yolo(ConvertedBoxes):
         found = []
         for folder in sorted({os.path.dirname(path) for path in known}):
             with suppress(OSError):
-                paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
-                others = [each for each in paths if each.endswith(".txt") and each not in known]
+                names = sorted(name for name in os.listdir(folder) if not is_hidden(name))
+                paths = [os.path.join(folder, name) for name in names if name.endswith(".txt")]
+                others = [each for each in paths if each not in known]
                 found += [each for each in others if _is_label_file(each)]
         return found
 

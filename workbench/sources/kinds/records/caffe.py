@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
+from workbench.sources.class_folders import describe_unread, ends_with
 from workbench.sources.kinds.records import _lmdb_values
 from workbench.sources.kinds.records.tfrecord import fields_of
 
@@ -201,6 +202,10 @@ class Lmdb(SourceKind):
                     file.seek(offset)
                     transaction.put(key, file.read(nbytes), append=True)
         return place / holder
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        is_read = ends_with(FILE, "lock.mdb")
+        yield from describe_unread(dataset.location, is_read, "LMDB file", [""], ())
 
     def root(self, dataset: Dataset) -> str:
         return os.path.dirname(os.path.abspath(dataset.location))
