@@ -230,7 +230,7 @@ def test_what_leads_out_is_refused_with_the_remedy(inside: Path, name: str, reas
     path = name if name.startswith("~") else inside / name
     refused = Roots.of([inside]).refusal(path)
     assert reason in refused
-    assert "NUL" in reason or "--root DIR` replaces the default" in refused
+    assert "NUL" in reason or "To replace the default folders, start" in refused
     with pytest.raises(DataError, match="cannot be opened"):
         Roots.of([inside]).require([str(path)])
 

@@ -81,7 +81,7 @@ def test_a_file_holds_the_whole_document(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"format": "graph"}, "a result has format"),
+        ({"format": "graph"}, "but this workbench reads"),
         ({"version": 2}, "version 2"),
         ({"sentences": None}, "damaged"),
         ({"tables": [{"title": "", "columns": ["a"], "rows": [[1, 2]]}]}, "damaged"),

@@ -156,7 +156,7 @@ class ResultDocument(DocumentedResult):
         if values.get("format") != FORMAT or values.get("version") != VERSION:
             found = f"{values.get('format')!r}, version {values.get('version')!r}"
             raise DataError(
-                f"The file has format {shortened(found, 80)}; a result has format {FORMAT!r}, "
+                f"The file has format {shortened(found, 80)}, but this workbench reads {FORMAT!r}, "
                 f"version {VERSION}. Open a file written by result.save(path), or update the "
                 "workbench."
             )
@@ -178,7 +178,8 @@ class ResultDocument(DocumentedResult):
             return cls(kind, title, sentences, tables, pictures, created)
         except (KeyError, TypeError, ValueError, binascii.Error) as error:
             raise DataError(
-                f"The result file is damaged: {type(error).__name__}: {error}. Save it again."
+                f"The result is damaged and cannot be read ({type(error).__name__}: {error}). "
+                "Save it again with result.save(path)."
             ) from error
 
 

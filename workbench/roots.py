@@ -75,8 +75,8 @@ class Roots:
         if self.extensible:
             return outside
         return (
-            f"{outside}; `workbench app --root DIR` replaces the default folders, and can be "
-            "repeated"
+            f"{outside}. To replace the default folders, start `workbench app --root DIR` (repeat "
+            "--root for several)"
         )
 
     def is_missing(self, path: str | Path) -> bool:

@@ -227,7 +227,9 @@ def test_samples_of_archives_and_annotations_are_shown_again(
 
 def test_graphs_that_compute_with_a_draw_are_refused(shapes: Path) -> None:
     values = dict.fromkeys(("zoom", "shift", "angle", "mirror"), 0)
-    with pytest.raises(wb.GraphError, match="zoom feeds an input of arrays"):
+    with pytest.raises(
+        wb.GraphError, match="'zoom' cannot be set to a number, because it also feeds"
+    ):
         wb.replay(load_recipe("key-points"), "000000.jpg", values, shapes / "coco/keypoints.json")
 
 

@@ -114,12 +114,16 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         ("list.txt", "a.jpg\nb.jpg\n", "row 1 is ['a.jpg'], without a path or a label"),
         ("list.csv", "path,label\n\nb.jpg\n", "row 3 is ['b.jpg']"),
         ("list.csv", "path,label\na.jpg, \n", "row 2 is ['a.jpg', ' ']"),
-        ("list.csv", "path;label\na.jpg;0\n", "separated by ';' instead of ','. Use path,label"),
+        (
+            "list.csv",
+            "path;label\na.jpg;0\n",
+            "separated by ';' instead of ','. Write 'path,label'",
+        ),
         ("list.csv", "a.jpg\t0\nb.jpg\t1\n", "separated by '\\t' instead of ','"),
         ("list.csv", "a.jpg;0,5\n", "separated by ';' instead of ','"),
-        ("list.txt", "a.jpg,0\nb.jpg,1\n", "separated by ',' instead of ' '. Use path label"),
-        ("list.csv", "shot,kind\na.jpg,0\n", "row 1 is 'shot, kind', neither a file nor known"),
-        ("list.csv", "img001,0\nb.jpg,1\n", "row 1 is 'img001, 0', neither a file nor known"),
+        ("list.txt", "a.jpg,0\nb.jpg,1\n", "separated by ',' instead of ' '. Write 'path label'"),
+        ("list.csv", "shot,kind\na.jpg,0\n", "row 1 is 'shot, kind', which is neither a file"),
+        ("list.csv", "img001,0\nb.jpg,1\n", "row 1 is 'img001, 0', which is neither a file"),
         ("list.csv", "0,1\na.jpg,0\n", "Write the header path,label"),
         ("list.txt", "path label\na.jpg 0\n", "a text list has no header. Remove row 1."),
         ("list.csv", "path,label\n,7\n", "row 2 is ['', '7']"),
@@ -129,7 +133,7 @@ def test_lists_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
             "the second column must be 'label' but is 'width'",
         ),
         ("list.csv", "image,cat,dog\na.jpg,1,0\n", "columns: image, cat, dog"),
-        ("list.csv", "label,path\n1,a.jpg\n", "Rename or move it"),
+        ("list.csv", "label,path\n1,a.jpg\n", "Put the labels into the second"),
         ("list.csv", "a.jpg,10,20,90,80,dog\n", "has no header and 6 columns"),
         ("list.txt", "a\0.jpg 0\n", "with a NUL character"),
         ("list.txt", "a.jpg 99999999999\n", "99999999999 does not fit into DALI's 32-bit labels"),
@@ -168,7 +172,7 @@ def test_a_first_row_without_an_ending_is_no_header(tmp_path: Path, first: str) 
 def test_a_header_that_may_be_a_file_is_an_error(tmp_path: Path) -> None:
     Image.new("RGB", (8, 8)).save(tmp_path / "image", "PNG")
     data = written(tmp_path / "list.csv", "image,dog\nimage2,cat\n")
-    assert "row 1 is 'image, dog', which may be a header or the file image" in refusal(data)
+    assert "row 1 is 'image, dog', either a header or the file named 'image'" in refusal(data)
 
 
 @pytest.mark.parametrize(

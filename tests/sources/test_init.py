@@ -115,10 +115,10 @@ def test_a_path_that_fits_several_kinds_is_of_the_narrowest(shapes: Path, tmp_pa
         ({"a.jpg": 1}, "(dict) cannot be read as data"),
         ([], "The list is empty. Add at least one path or image"),
         ([3], "Item 0 is 3 (int), not an image"),
-        ([("a.jpg", 1.5)], "is not a file. Use paths, or pairs of a path and a label"),
-        ([("a.jpg", "")], "is not a file"),
-        ([("a.jpg", 1, 2)], "is not a file"),
-        ([("a.jpg", 0), None], "None is not a file"),
+        ([("a.jpg", 1.5)], "has the label 1.5 (float). Use paths, or pairs of a path and a label"),
+        ([("a.jpg", "")], "has an empty label"),
+        ([("a.jpg", 1, 2)], "is not a pair of a path and a label"),
+        ([("a.jpg", 0), None], "None is not a path"),
     ],
 )
 def test_what_is_no_data(data: Any, words: str) -> None:

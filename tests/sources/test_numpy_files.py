@@ -309,7 +309,9 @@ def test_data_without_an_array_say_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"There is no array in .*npz"):
         require_dataset(replace(open_dataset(tmp_path), kind="numpy_files"))
     _objects(tmp_path / "a.npy")
-    with pytest.raises(DataError, match=r"No array of .* can be read \(first: .*a\.npy, .*pickled"):
+    with pytest.raises(
+        DataError, match=r"No array of .* can be read\. The first is .*a\.npy: .*pickled"
+    ):
         require_dataset(open_dataset(tmp_path))
     with pytest.raises(DataError, match="label of an array is 'cat'"):
         require_dataset(open_dataset([(tmp_path / "a.npy", "cat")]))

@@ -146,7 +146,7 @@ def test_a_record_without_the_features_of_the_others_is_at_fault(tmp_path: Path)
     )
     require_dataset(open_dataset(path))
     faults = [each.fault for each in list_samples(open_dataset(path))]
-    assert "image/encoded is float" in faults[1]
+    assert "'image/encoded' is float" in faults[1]
     assert "not a tf.train.Example" in faults[2]
     assert faults[0] == faults[3] == ""
 
@@ -438,7 +438,7 @@ RECORD = encode_tfrecord(example(b"\xff\xd8\xff\xd9", 3))
         ),
         (
             *("a.tfrecord", encode_tfrecord(TEXT_LABEL)),
-            "its feature image/class is bytes, but labels must be int64",
+            "the feature 'image/class' of its first record is bytes, but labels must be int64",
         ),
         ("a.rec", b"", "is empty"),
         ("a.rec", recorded(b"1234", 0)[:-2], "the record at byte 0 is truncated"),

@@ -329,7 +329,7 @@ def test_a_number_that_is_none_anywhere_is_named(
     ]
     found = json.loads(path.read_text())
     path.write_text(json.dumps({**found, "info": {"year": float("inf")}}))
-    with pytest.raises(DataError, match="info has a NaN or infinite number"):
+    with pytest.raises(DataError, match="'info' contains a NaN or infinite number"):
         require_dataset(open_datasets(str(path))["data"])
 
 
@@ -348,10 +348,10 @@ def test_sizes_that_an_option_goes_by_are_asked_for(
     path.write_text(json.dumps(found))
     graph = reading(path, option)
     (dataset,) = datasets_as_read(graph, open_datasets(str(path))).values()
-    words = rf"width of images\[2\] \(000002.jpg\) {said}, but the reader's {option} requires it"
+    words = rf"width of images\[2\] \(000002.jpg\) {said}, but the reader's argument '{option}'"
     with pytest.raises(DataError, match=words):
         require_dataset(dataset)
-    with pytest.raises(DataError, match=r"\(2 of 6 images\), or unset"):
+    with pytest.raises(DataError, match=r"\(2 of 6 images lack them\), or unset"):
         preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
     told = Verifier(reading(path), str(path), 1, engine=engine).run()
     assert told.exact, told.lines()

@@ -219,7 +219,7 @@ def test_an_index_that_is_given_up_leaves_none(
 
 def test_names_with_blanks_are_left_to_dali(tmp_path: Path, kind: SourceKind) -> None:
     data = open_dataset(write(tmp_path / "a.tar", {"my cat.jpg": JPEG}))
-    with pytest.raises(DataError, match="which an index cannot store"):
+    with pytest.raises(DataError, match="an index cannot store file names with spaces"):
         kind.make_index(data, lambda count: None)
     assert kind.find_indexed(data, tmp_path) is None
 
@@ -360,7 +360,7 @@ def test_two_labels_in_a_record_are_a_fault(tmp_path: Path) -> None:
         good + encode_tfrecord(encode_example({"image": photo(), "label": [1, 2]})) + good
     )
     (bad,) = check_folder(str(path), full=False).bad
-    assert "its feature label has 2 values" in bad.reason
+    assert "its feature 'label' has 2 values" in bad.reason
 
 
 # Archives that are damaged, cut short or longer than they say: what is lost is named.

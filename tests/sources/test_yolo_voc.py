@@ -206,17 +206,17 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("names: [a]\n", "train of .* is None. Use the path of a folder or list of images"),
-        ("train: 3\n", "train of .* is 3. Use the path of a folder or list of images"),
-        ("train: images/000000.jpg\n", "is not a folder, and not a text file in UTF-8"),
+        ("names: [a]\n", "'train' of .* is None. Use the path of a folder or list of images"),
+        ("train: 3\n", "'train' of .* is 3. Use the path of a folder or list of images"),
+        ("train: images/000000.jpg\n", "is neither a folder nor a text file in UTF-8"),
         ("train: elsewhere\n", "elsewhere, which does not exist. Correct the path"),
-        ("path: /absent\ntrain: images\n", "path of .* is /absent, which does not exist"),
-        ("train: images\nnames: coco.names\n", "names of .* is 'coco.names'. Use a list"),
-        ("train: images\nkpt_shape: 17\n", r"kpt_shape of data.yaml is 17. Use \[points, 2\]"),
+        ("path: /absent\ntrain: images\n", "'path' of .* is /absent, which does not exist"),
+        ("train: images\nnames: coco.names\n", "'names' of .* is 'coco.names'. Use a list"),
+        ("train: images\nkpt_shape: 17\n", r"'kpt_shape' of data.yaml is 17. Use \[points, 2\]"),
         ("train: [images\n", "is not valid YAML"),
-        ("- images\n", "has no entries. Add names and train"),
+        ("- images\n", "has no entries. Add 'names' and 'train'"),
         ("train: &a images\nval: *a\n", r"has an alias \(\*name\), which can expand"),
-        ("train: images\nnames: {1000000000: a}\n", "names of .* Use a list of class names"),
+        ("train: images\nnames: {1000000000: a}\n", "'names' of .* Use a list of class names"),
     ],
 )
 def test_an_invalid_data_yaml_is_refused_with_the_remedy(

@@ -131,7 +131,7 @@ def from_file(
         try:
             embedded = _embedded(file, pipeline, given, source)
         except GraphFormatError as error:
-            reason = f"the graph at the end of {file.name} is not used. {error}"
+            reason = f"the graph stored in {file.name} was not used. {error}"
         else:
             if embedded is not None:
                 return embedded

@@ -251,8 +251,7 @@ def _decoded(data: Data, samples: int) -> tuple[dict[str, Array], tuple[str, ...
     if set(datasets) != {PARAMETER}:
         raise DataError(
             f"The data have the names {', '.join(map(repr, datasets))}, but a composition reads "
-            f"only {PARAMETER!r}. "
-            "Pass a folder of photos."
+            f"only {PARAMETER!r}. Pass one folder of photos."
         )
     files: list[Sample] = list(islice(list_samples(datasets[PARAMETER]), samples))
     if not files:

@@ -10,7 +10,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, Protocol
 
-from workbench.arguments import warn_caller
+from workbench.arguments import format_value, warn_caller
 from workbench.errors import DataError
 from workbench.names import did_you_mean
 from workbench.sources.dataset import (
@@ -81,7 +81,7 @@ def rows_of_frame(frame: Any) -> tuple[list[Any], list[str]]:
     if name is None:
         found = ", ".join(map(str, names)) or "none"
         raise DataError(
-            f"The data frame has no column named path (columns: {found[:200]}). Choose columns: "
+            f"The data frame has no column 'path' (columns: {found[:200]}). Choose columns: "
             "wb.read(frame, path='COLUMN', label='COLUMN')."
         )
     paths = _paths(frame[name].to_list(), name)
@@ -102,7 +102,7 @@ def require_no_other(path: Any, names: Sequence[Any]) -> None:
     """Raise DataError if there are columns besides ``path``: one of them may contain the labels."""
     if others := ", ".join(str(name) for name in names if name != path):
         raise DataError(
-            f"No column is named label (other columns: {others[:200]}). Choose one: "
+            f"The data have no column 'label' (other columns: {others[:200]}). Choose one: "
             "wb.read(data, label='COLUMN'), or label='' for no labels."
         )
 
@@ -118,12 +118,12 @@ def choose_columns(data: Any, path: str | None, label: str | None) -> Any:
     names = list(getattr(data, "columns", ()) if names is None else names)
     if not names:
         raise DataError(
-            f"path and label select columns of a data frame or table, but the data are of type "
-            f"{type(data).__name__}. Omit path and label."
+            "The arguments path and label select columns of a data frame or table, but the data "
+            f"are of type {type(data).__name__!r}. Omit both arguments."
         )
     for given in filter(None, (path, label)):
         if given not in names:
-            raise DataError(f"There is no column {given!r}. Use one of {', '.join(names)}.")
+            raise DataError(f"The data have no column {given!r}. Use one of {', '.join(names)}.")
     path = path or _column(names, (*PATH_COLUMNS, *IMAGE_COLUMNS))
     if path is None:
         raise DataError(
@@ -342,9 +342,17 @@ def _item(item: Any) -> tuple[str, int | str]:
             return os.path.abspath(path), int(label)
         case (str() | Path() as path, str() as label) if label.strip():
             return os.path.abspath(path), label
+    fault = "is not a path"
+    match item:
+        case (str() | Path(), str()):
+            fault = "has an empty label"
+        case (str() | Path(), label):
+            fault = f"has the label {format_value(label)}"
+        case tuple():
+            fault = "is not a pair of a path and a label"
     raise DataError(
-        f"{repr(item)[:60]} is not a file. Use paths, or pairs of a path and a label (an "
-        "integer or a class name)."
+        f"{repr(item)[:60]} {fault}. Use paths, or pairs of a path and a label (an integer or a "
+        "class name)."
     )
 
 

@@ -61,7 +61,9 @@ def require_images(data: Any, split: Callable[[Any], tuple[Any, int]]) -> None:
     for their pixels; a dataset that loads samples on access is not read.
     """
     if isinstance(data, bytes | bytearray) or hasattr(data, "convert"):
-        raise DataError(f"The data are one image ({type(data).__name__}). Pass a list: [image].")
+        raise DataError(
+            f"The data are a single image ({type(data).__name__}). Pass a list: [image]."
+        )
     if hasattr(data, "ndim") and hasattr(data, "dtype"):
         _require_array(data)
     elif isinstance(data, list | tuple):
@@ -78,15 +80,17 @@ def _require_array(array: Any) -> None:
         raise DataError(f"{what} {reason}")
     if len(shape) == 2 or (len(shape) == 3 and shape[-1] in (1, 3)):
         more = "[None]" if len(shape) == 3 else "[None, ..., None]"
-        raise DataError(f"{what} is one image. Pass several: a list, or array{more}.")
+        raise DataError(f"{what} is a single image. Pass a list of images, or array{more}.")
     if len(shape) == 3:
-        first = "array.transpose(1, 2, 0)[None] if it is one channels-first image, or "
+        first = "array.transpose(1, 2, 0)[None] for a single channels-first image, or "
         raise DataError(
             f"{what} has no channel axis at its end. Use "
             f"{first if shape[0] in (1, 3) else ''}array[..., None] for grey images."
         )
     if len(shape) != 4:
-        raise DataError(f"{what} is not a batch of images. Use (N, height, width, 1 or 3).")
+        raise DataError(
+            f"{what} is not a batch of images. Use the shape (N, height, width, 1 or 3)."
+        )
     if not shape[0]:
         raise DataError(f"{what} has no images. Add at least one.")
     _require_shape(what, shape[1:], _is_tensor(array), "array", ", batch")
@@ -102,7 +106,7 @@ def _require_shape(
         return
     batch = bool(each)
     if len(shape) != 3:
-        raise DataError(f"{subject} is not an image. Use (height, width, 1 or 3).")
+        raise DataError(f"{subject} is not an image. Use the shape (height, width, 1 or 3).")
     if shape[2] in (1, 3) or (tensor and shape[0] in (1, 3)):
         return
     if shape[0] in (1, 3):
@@ -167,7 +171,9 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
             "The data are two lists. Pass pairs of image and label: list(zip(images, labels))."
         )
     if isinstance(rows, tuple) and len(rows) == 2 and isinstance(rows[1], int):
-        raise DataError("The data are one image with its label. Pass a list: [(image, label)].")
+        raise DataError(
+            "The data are a single image with its label. Pass a list: [(image, label)]."
+        )
     if not rows:
         raise DataError("The list is empty. Add at least one image.")
     channels, first = 0, 0
@@ -175,7 +181,9 @@ def _require_rows(rows: Sequence[Any], split: Callable[[Any], tuple[Any, int]]) 
         if isinstance(row, bytes):
             continue
         if names_files([row]):
-            raise DataError(f"Item {at} is a path among images. Pass either paths or images.")
+            raise DataError(
+                f"Item {at} is a path, but item 0 is an image. Pass only paths or only images."
+            )
         try:
             image, number = split(row)
         except ValueError as error:
@@ -239,18 +247,18 @@ def _require_data_set(data: Any) -> None:
         raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
     if hasattr(data, "dataset") and hasattr(data, "batch_size"):
         raise DataError(
-            f"Data of type {kind} yield batches in their own order. Pass the dataset that they "
-            "read: data.dataset."
+            f"Data of type {kind!r} yield batches in an order of their own. Pass the dataset that "
+            "they read from: data.dataset."
         )
     if hasattr(data, "__iter__") and not hasattr(data, "__getitem__"):
         raise DataError(
-            f"Data of type {kind} can only be iterated over, not shuffled or sharded. Pass a "
+            f"Data of type {kind!r} can only be iterated over, not shuffled or sharded. Pass a "
             "dataset with len() and data[i], or a list: list(itertools.islice(data, 1000))."
         )
     if not (hasattr(data, "__len__") and hasattr(data, "__getitem__")):
         raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
     if not len(data):
-        raise DataError(f"The {kind} is empty. Add at least one image.")
+        raise DataError(f"The data of type {kind!r} are empty. Add at least one image.")
 
 
 class FirstSamples(list[Any]):
@@ -263,15 +271,15 @@ class FirstSamples(list[Any]):
             super().__init__(islice(data, MOST_ITERATED))
         except Exception as error:
             raise DataError(
-                f"Data of type {self.kind} raise {type(error).__name__}: {error}."
+                f"Reading data of type {self.kind!r} raises {type(error).__name__}: {error}."
             ) from None
         if not self:
-            raise DataError(f"Data of type {self.kind} yield no sample. Use at least one.")
+            raise DataError(f"Data of type {self.kind!r} yield no sample. At least one is needed.")
         count = f"first {len(self)}" if len(self) == MOST_ITERATED else f"{len(self)}"
         warn_caller(
-            f"Data of type {self.kind} can only be iterated over, so their {count} samples are "
-            "used, again in each epoch. Exported programs cannot read such data: pass a function "
-            "that creates them to wb.source, or use a dataset with len() and data[i]."
+            f"Data of type {self.kind!r} can only be iterated over, so each epoch uses their "
+            f"{count} samples. Exported programs cannot read such data: pass a function that "
+            "creates them to wb.source, or use a dataset with len() and data[i]."
         )
 
 
@@ -297,7 +305,7 @@ def require_readable(data: Any, results: Iterator[Any]) -> None:
         own = [frame for frame in frames if not frame.filename.startswith(library)] or frames
         place = f" Line {own[-1].lineno}: {own[-1].line}" if own else ""
         raise DataError(f"{where} raises {type(raised).__name__}: {raised}.{place}") from raised
-    hint = "" if re.search(r"\b(Use|Pass|Number) ", str(faults[0])) else hint
+    hint = "" if re.search(r"\b(Use|Pass|Name) ", str(faults[0])) else hint
     raise DataError(f"{where}: {faults[0]}.{hint}")
 
 

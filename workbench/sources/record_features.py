@@ -70,7 +70,10 @@ def parse_feature(text: object, types: Collection[str]) -> Feature:
         return Feature(name, kind)
     if "npy" in types:
         if sizes not in (None, "?"):
-            raise ValueError(f"[{sizes}] of {name!r} is not known to a reader. Use [?]")
+            raise ValueError(
+                f"the size of {name!r} is [{sizes}], but a reader does not know it in advance. "
+                "Use [?]"
+            )
         return Feature(name, kind, (None,))
     if sizes is None:
         return Feature(name, kind, (1,))

@@ -193,7 +193,9 @@ def read_parquet(path: str) -> Any:
     kinds = dict(zip(table.column_names, table.schema.types, strict=True))
     images = [name for name, kind in kinds.items() if "binary" in str(kind)]
     if not images:
-        raise ValueError(f"{path} has {', '.join(kinds)}, but no column of encoded images")
+        raise ValueError(
+            f"{path} has no column of encoded images, only {', '.join(map(repr, kinds))}"
+        )
     label, parts = label_column(kinds), {name.partition(".")[0] for name in images}
     others = [name for name in kinds if name.partition(".")[0] not in parts]
     table = table.select([*images, *(others if label is None else [label])])

@@ -46,7 +46,7 @@ from workbench.graph.edits.edit import set_arg
 from workbench.graph.user_functions.trust import is_trusted
 from workbench.sources import open_dataset
 
-NOT_USED = "the graph at the end of pipe.py is not used"
+NOT_USED = "the graph stored in pipe.py was not used"
 CHANGED = "The code was changed since it was exported."
 CUTOUT = load_recipe("cutout")
 

@@ -140,7 +140,8 @@ def mapping_values(resolved: ResolvedGraph, files: Collection[str]) -> tuple[boo
     ):
         names = ", ".join(source.op for source in resolved.graph.sources) or "none"
         raise ArgumentError(
-            f"files: no reader of the graph ({names}) has the argument dont_use_mmap. Omit files."
+            f"files sets the argument 'dont_use_mmap', which the graph's reader ({names}) "
+            "does not have. Omit files."
         )
     mapped = False if config_of(resolved.graph).dont_use_mmap else None
     values = {"mapped": mapped, "read": True}

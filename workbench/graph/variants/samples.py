@@ -152,8 +152,9 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value:
         node = graph.node(edge.target)
         if edge.input not in catalog[node.op].args:
             raise GraphEditError(
-                f"{node.id}: {generator.id} feeds an input of arrays, which cannot be set to a "
-                "number. Connect it to arguments only."
+                f"{generator.id!r} cannot be set to a number, because it also feeds the input "
+                f"{edge.input!r} of {node.id!r}, which needs arrays. Connect {generator.id!r} to "
+                "arguments only."
             )
         fixed = node.without({edge.input}).with_args({edge.input: value})
         graph = graph.replace_node(fixed)

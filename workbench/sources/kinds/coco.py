@@ -193,16 +193,16 @@ def require_entries(dataset: Dataset, entries: dict[str, Any]) -> None:
             name, entry = wrong[0]
             place = f"{part}[{entries[part].index(entry)}]"
             raise DataError(
-                f"{dataset}: {name} of {place} is {json.dumps(entry[name])[:60]} "
-                f"({len(wrong):,} such entries in {part}), which makes DALI drop all later boxes. "
-                "Use 32-bit integers."
+                f"{dataset}: the {name} of {place} is {json.dumps(entry[name])[:60]}, and DALI "
+                f"drops all boxes after such an entry ({len(wrong):,} in {part!r}). Use 32-bit "
+                "integers."
             )
     finite = _read(dataset.location, _stamp(dataset)).is_finite
     for part in () if finite else entries.keys() - {"annotations"}:
         if not _is_finite(entries[part]):
             raise DataError(
-                f"{dataset}: {part} has a NaN or infinite number, at which DALI stops. "
-                "Use a finite number or null."
+                f"{dataset}: {part!r} contains a NaN or infinite number, at which DALI stops. Use "
+                "a finite number or null."
             )
     unnamed = [
         each for each in entries["images"] if not isinstance(each.get("file_name", ""), str | None)
@@ -256,8 +256,9 @@ def require_sizes(dataset: Dataset, entries: dict[str, Any]) -> None:
         count = len({number for number, _ in lacking})
         raise DataError(
             f"{dataset}: the {side} of images[{number}] ({image.get('file_name')}) {fault}, but "
-            f"the reader's {options[0]} requires it. Add width and height in pixels ({count:,} of "
-            f"{len(entries['images']):,} images), or unset {options[0]}."
+            f"the reader's argument {options[0]!r} requires it. Add 'width' and 'height' in "
+            f"pixels ({count:,} of {len(entries['images']):,} images lack them), or unset "
+            f"{options[0]!r}."
         )
 
 
@@ -400,14 +401,16 @@ class Coco(SourceKind):
         except KeyError as error:
             raise DataError(f"{dataset}: a category has no field {error}. Add it.") from None
         if found["images"] and not known:
-            raise DataError(f"{dataset}: no image has both id and file_name. Add them.")
+            raise DataError(
+                f"{dataset}: no entry of 'images' has both 'id' and 'file_name'. Add them."
+            )
         if not known and without_image(found):
             lost = f"{len(found['annotations']):,} annotations"
             raise DataError(f'{dataset}: "images" is empty, but there are {lost}. Add the images.')
         if unnamed and not classes:
             raise DataError(
-                f"{dataset}: annotations use category {next(iter(unnamed))}, but no "
-                "categories are listed. Add them."
+                f"{dataset}: annotations use category {next(iter(unnamed))}, but 'categories' is "
+                "missing or empty. Add the categories."
             )
         named = [each for each in listed if each.path]
         if named and not any(os.path.isfile(each.path) for each in listed):

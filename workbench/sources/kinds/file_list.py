@@ -191,8 +191,8 @@ def _require_separator(path: Path, row: Sequence[str], expected: str) -> None:
     if separator and not os.path.exists(path.parent / row[0]):
         form = expected.join(("path", "label"))
         raise DataError(
-            f"{path}: its columns are separated by {separator!r} instead of {expected!r}. Use "
-            f"{form} in each row."
+            f"{path}: the columns are separated by {separator!r} instead of {expected!r}. Write "
+            f"'{form}' in each row."
         )
 
 
@@ -204,14 +204,17 @@ def _require_path(path: Path, first: Sequence[str], second: Sequence[str], is_cs
     if is_header(first) and is_csv:
         if is_file and not label_column(first[1:]):
             raise DataError(
-                f"{path}: row 1 is {shown}, which may be a header or the file {first[0]}. "
-                "Add the header path,label."
+                f"{path}: row 1 is {shown}, either a header or the file named {first[0]!r}. If it "
+                "is a header, replace it by path,label; otherwise add the row path,label above it."
             )
     elif not is_file and is_header(first):
-        raise DataError(f"{path}: row 1 is {shown}, and a text list has no header. Remove row 1.")
+        raise DataError(
+            f"{path}: row 1 is the header {shown}, but a text list has no header. Remove row 1."
+        )
     elif not is_file and {".", "/"} & set("".join(second[:1])):
         raise DataError(
-            f"{path}: row 1 is {shown}, neither a file nor known names of columns. "
+            f"{path}: row 1 is {shown}, which is neither a file with a label nor a header with "
+            "known column names. "
             f"{'Write the header path,label, or correct' if is_csv else 'Correct'} the path."
         )
 
@@ -230,8 +233,9 @@ def _require_label_column(path: Path, first: Sequence[str]) -> None:
             )
     elif len(names) > 2 or label_column(names):
         raise DataError(
-            f"{path}: the second column must be 'label' but is {names[1]!r} "
-            f"(columns: {', '.join(names)[:120]}). Rename or move it."
+            f"{path}: the second column must be 'label' but is {names[1]!r} (columns: "
+            f"{', '.join(names)[:120]}). Put the labels into the second column and name it "
+            "'label'."
         )
 
 
@@ -298,12 +302,20 @@ def require_files(dataset: Dataset) -> None:
     if missing:
         more = f" and {len(missing) - 5:,} more" if len(missing) > 5 else ""
         name = name_with_ending(missing[0][1])
-        fix = f"{name} exists: add the ending" if name else "Correct these paths"
+        fix = (
+            f"{name} exists: add the ending"
+            if name
+            else "Correct the path"
+            if len(missing) == 1
+            else "Correct these paths"
+        )
         numbers = ", ".join(str(row) for row, _ in missing[:5])
+        one = len(missing) == 1
         holder = "" if dataset.title or not dataset.location else f" in {dataset.location}"
         raise DataError(
-            f"{len(missing):,} of {len(rows):,} files{holder} are missing (rows "
-            f"{numbers}{more}); the first: {missing[0][1]}. {fix}, or remove the rows."
+            f"{len(missing):,} of {len(rows):,} files{holder} {'is' if one else 'are'} missing "
+            f"({'row' if one else 'rows'} {numbers}{more}){':' if one else '; the first:'} "
+            f"{missing[0][1]}. {fix}, or remove the {'row' if one else 'rows'}."
         )
     if not dataset.in_memory:
         warn_of_labels((label for _, label in dataset.items), "Row")
@@ -347,7 +359,8 @@ class FileList(SourceKind):
         try:
             return Path(beside).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{beside} cannot be read as class names: {error}.") from None
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            raise DataError(f"{beside} cannot be read as class names: {reason}.") from None
 
     def _labels(self, dataset: Dataset) -> tuple[str, ...]:
         """Return the class names in the list, in label order; empty if labels are numbers.

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.arguments import warn_caller
+from workbench.arguments import format_value, warn_caller
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds._sampler import Sampler
@@ -109,13 +109,14 @@ def split_row(row: Any) -> tuple[Any, int]:
         ]
         if not named:
             raise ValueError(
-                f"it has {', '.join(known)} but no image. Name the image column 'image'"
+                f"it has no image, only {', '.join(map(repr, known))}. Name the image column "
+                "'image'"
             )
         image = named[0]
         column = label_column(row)
         if column is None and len(row) > 1:
             raise ValueError(
-                f"it has {', '.join(map(str, row))} but no column 'label'. Pass "
+                f"it has no column 'label', only {', '.join(map(repr, row))}. Pass "
                 "label='COLUMN' to wb.read (label='' for no labels), or rename the column"
             )
         label = 0 if column is None else row[column]
@@ -132,7 +133,10 @@ def split_row(row: Any) -> tuple[Any, int]:
     )
     if number.shape not in ((), (1,)) or not whole:  # pandas converts a column with gaps to floats
         names = ", or set data.classes to their names" if number.dtype.kind == "U" else ""
-        raise ValueError(f"its label is {str(label)[:60]!r}. Number the classes from 0{names}")
+        raise ValueError(
+            f"its label is {format_value(number.tolist())}. Use one integer per sample, with "
+            f"classes numbered from 0{names}"
+        )
     if not -(2**31) <= number < 2**31:
         raise ValueError(f"its label is {label}, which exceeds 32 bits. Number the classes from 0")
     return image, int(number.item())

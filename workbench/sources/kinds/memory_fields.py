@@ -58,7 +58,7 @@ class NamedRows:
                 if len(names) != len(others):
                     raise ValueError(
                         f"it has {len(others)} parts after the image, but {len(names)} names: "
-                        f"{', '.join(names)}. Name each part after the label"
+                        f"{', '.join(map(repr, names))}. Name each part after the label"
                     )
                 found = {"image": image, **dict(zip(names, others, strict=True))}
         else:

@@ -235,7 +235,7 @@ class NumpyFiles(ClassFiles):
         if _first_header(files) is None:
             path, _ = files[0]
             fault = _image_fault(_parse_header(path))
-            raise DataError(f"No array of {dataset} can be read (first: {path}, {fault}).")
+            raise DataError(f"No array of {dataset} can be read. The first is {path}: {fault}.")
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         files, root = self.files(dataset), folder_of(dataset)

@@ -64,7 +64,7 @@ def yolo_config(data: str) -> tuple[pathlib.Path | None, dict[str, Any]]:
     except yaml.YAMLError as error:
         raise ValueError(f"{place} is not valid YAML: {' '.join(str(error).split())}.") from None
     if not isinstance(config, dict):
-        raise ValueError(f"{place} has no entries. Add names and train.")
+        raise ValueError(f"{place} has no entries. Add 'names' and 'train'.")
     return place, config
 
 
@@ -85,18 +85,20 @@ def yolo_places(data: str) -> list[pathlib.Path]:
     listed = isinstance(entries, list) and all(isinstance(each, str) for each in entries)
     if not entries or not listed:
         raise ValueError(
-            f"train of {file} is {entries!r}. Use the path of a folder or list of images, or "
+            f"'train' of {file} is {entries!r}. Use the path of a folder or list of images, or "
             "several in a list."
         )
     root = file.parent / str(config.get("path") or "")
     if not root.is_dir():
-        raise ValueError(f"path of {file} is {root}, which does not exist. Correct or remove it.")
+        raise ValueError(
+            f"'path' of {file} is {root}, which does not exist. Correct or remove that entry."
+        )
     found = [root / each for each in entries]
     # Roboflow writes ../train/images for a folder next to the file, which Ultralytics accepts.
     kept = [root / each.removeprefix("../") for each in entries]
     found = [each if each.exists() else other for each, other in zip(found, kept, strict=True)]
     if lost := [each for each in found if not each.exists()]:
-        raise ValueError(f"train of {file} is {lost[0]}, which does not exist. Correct the path.")
+        raise ValueError(f"'train' of {file} is {lost[0]}, which does not exist. Correct the path.")
     return found
 
 
@@ -110,7 +112,7 @@ def yolo_images(data: str) -> list[str]:
         try:
             lines = place.read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError:
-            raise ValueError(f"{place} is not a folder, and not a text file in UTF-8.") from None
+            raise ValueError(f"{place} is neither a folder nor a text file in UTF-8.") from None
         lines = [line.strip() for line in lines if line.strip()]
         if wrong := [line for line in lines if not line.lower().endswith(IMAGES)]:
             raise ValueError(f"{place} lists {wrong[0][:60]!r}. Use the path of an image per line.")
@@ -135,7 +137,7 @@ def yolo_names(data: str) -> dict[int, str]:
     if isinstance(names, list):
         return dict(enumerate(map(str, names)))
     if names is not None:
-        raise ValueError(f"names of {file} is {str(names)[:60]!r}. Use a list of class names.")
+        raise ValueError(f"'names' of {file} is {str(names)[:60]!r}. Use a list of class names.")
     place = yolo_places(data)[0]
     folder = place if place.is_dir() else place.parent
     labels = pathlib.Path(yolo_label_file(str(folder / "0.jpg"))).parent
@@ -228,7 +230,7 @@ def yolo_annotations(data: str, faults: dict[int, str] | None = None) -> dict[st
     shape = config.get("kpt_shape")
     valid = isinstance(shape, list) and [*map(type, shape)] == [int, int]
     if shape is not None and not (valid and 0 < shape[0] < 10_000 and shape[1] in (2, 3)):
-        raise ValueError(f"kpt_shape of data.yaml is {shape}. Use [points, 2] or [points, 3].")
+        raise ValueError(f"'kpt_shape' of data.yaml is {shape}. Use [points, 2] or [points, 3].")
     files = yolo_images(data)
     root = os.path.commonpath([os.path.dirname(path) for path in files] or [data])
     images: list[dict[str, Any]] = []
@@ -393,8 +395,8 @@ class YoloPose(Yolo):
         _, config = yolo_config(dataset.location)
         if not config.get("kpt_shape"):
             raise DataError(
-                f"{dataset}: data.yaml has no number of key points. Add kpt_shape: [17, 3], "
-                "or the number that the labels have."
+                f"{dataset}: data.yaml does not state the number of key points. Add kpt_shape: "
+                "[17, 3], or the number that the labels have."
             )
         order, count = config.get("flip_idx"), config["kpt_shape"][0]
         swaps = isinstance(order, list) and sorted(map(str, order)) == sorted(

@@ -291,8 +291,8 @@ def _require_label(path: str, label: str, features: dict[str, tuple[str, int, in
     for name, (kind, *_) in [] if label else sorted(features.items()):
         if name.rpartition("/")[2].lower() in _LABELS:
             raise DataError(
-                f"{path}: its feature {name} is {kind}, but labels must be int64. Number the "
-                "classes from 0, or rename the feature to set all labels to 0."
+                f"{path}: the feature {name!r} of its first record is {kind}, but labels must be "
+                "int64. Number the classes from 0, or rename the feature to set all labels to 0."
             )
 
 
@@ -381,7 +381,7 @@ class TFRecord(IndexedFiles):
             kinds = {each: features.get(each, ("missing", 0, 0))[0] for each in wanted}
             fault = next(
                 (
-                    f"its feature {each} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
+                    f"its feature {each!r} is {kinds[each]}, {_NO_BYTES.replace('bytes', kind)}"
                     for each, kind in wanted.items()
                     if kinds[each] != kind
                 ),
@@ -394,7 +394,7 @@ class TFRecord(IndexedFiles):
                 packed = list(varints_of(record, at, stop))
                 value = packed[0] if packed else at
                 if len(packed) > 1:
-                    fault = f"its feature {label} has {len(packed)} values, but DALI reads one"
+                    fault = f"its feature {label!r} has {len(packed)} values, but DALI reads one"
             offset, size = sample.offset + start, end - start
             yield sample._replace(label=value, offset=offset, nbytes=size, fault=fault)
 

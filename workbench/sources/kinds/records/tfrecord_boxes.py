@@ -130,7 +130,7 @@ def _boxes_fault(record: bytes, features: Features, sides: list[str], label: str
     for name, wanted in (*((side, "float") for side in sides), (label, "int64")):
         kind, start, end = features.get(name, _MISSING)
         if kind == "missing" or (kind != wanted and start != end):  # empty lists have no type
-            return f"its feature {name} is {kind}, not {wanted} as in the first record"
+            return f"its feature {name!r} is {kind}, not {wanted} as in the first record"
     lists = [numbers_of(record, features[name]) for name in (*sides, label)]
     counts = [len(each) for each in lists]
     if len(set(counts)) > 1:
@@ -202,7 +202,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         points = choose_points(read_features(self._first(dataset)))
         image = ""
         for sample in super().list_samples(dataset):
-            if sample.fault and not sample.fault.startswith(f"its feature {label} "):
+            if sample.fault and not sample.fault.startswith(f"its feature {label!r} "):
                 yield sample
                 continue
             record = _record_of(sample)

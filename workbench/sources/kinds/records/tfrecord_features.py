@@ -71,13 +71,13 @@ def _fault(found: Mapping[str, tuple[str, int]], wanted: Feature) -> str:
     kind, count = found.get(wanted.name, ("missing", 0))
     expected = _OF_DALI.get(wanted.type, wanted.type)
     if kind != expected and not (kind != "missing" and count == 0 and None in wanted.shape):
-        return f"its feature {wanted.name} is {kind}, not {expected}"
+        return f"its feature {wanted.name!r} is {kind}, not {expected}"
     sizes = [each or 1 for each in wanted.shape]
     if None in wanted.shape:
         fits, words = count % prod(sizes) == 0, f"a multiple of {prod(sizes)}"
     else:
         fits, words = count == prod(sizes), str(prod(sizes))
-    return "" if fits else f"its feature {wanted.name} has {count} values, not {words}"
+    return "" if fits else f"its feature {wanted.name!r} has {count} values, not {words}"
 
 
 class TFRecordFeatures(TFRecord):
@@ -156,8 +156,8 @@ class TFRecordFeatures(TFRecord):
             super().require(dataset)  # explains why no record can be read
         elif missing := [each.name for each in features if each.name not in found]:
             raise DataError(
-                f"{dataset}: its first {len(whole)} records have no feature {missing[0]} (found: "
-                f"{', '.join(sorted(found)) or 'none'}). Use the names of the records."
+                f"{dataset}: its first {len(whole)} records have no feature {missing[0]!r} "
+                f"(found: {', '.join(sorted(found)) or 'none'}). Use the names in the records."
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:

@@ -305,7 +305,9 @@ class WebDataset(IndexedFiles):
         for line, begins in progress(index_lines(path)):
             if len(line.split()) != 4 * len(begins):
                 raise DataError(
-                    f"{path}: names contain spaces, which an index cannot store. Rename them."
+                    f"{path}: an index cannot store file names with spaces "
+                    f"({line[:60].strip()!r}). "
+                    "Rename these files and create the archive again."
                 )
             lines.append(line)
         yield "v1.2", len(lines)

@@ -134,8 +134,8 @@ class WebDatasetFeatures(WebDataset):
             if not present & {*feature.name.lower().split(";")}:
                 raise DataError(
                     f"{paths[0]}: its first {len(samples)} samples have no component "
-                    f"{feature.name} (found: {', '.join(sorted(present))}). Use the endings of its "
-                    "files."
+                    f"{feature.name!r} (found: {', '.join(sorted(present))}). Use the endings of "
+                    "the files in the archive."
                 )
 
     def picking(self, dataset: Dataset, paths: Sequence[str]) -> tuple[Pick, Collection[str]]:
@@ -152,7 +152,7 @@ class WebDatasetFeatures(WebDataset):
             label, fault = 0, ""
             if missing and (behaviour == "error" or image is None):
                 shown = ", ".join(sorted(parts))
-                fault = f"it has no component {missing[0]} (found: {shown})"
+                fault = f"it has no component {missing[0]!r} (found: {shown})"
             for each, file in found:
                 if file is None or fault:
                     continue
@@ -160,7 +160,10 @@ class WebDatasetFeatures(WebDataset):
                     number, fault = read_label(opened, each.name, file)
                     label = label or number
                 elif each.shape and file.size % _SIZES[each.type[-1]]:
-                    fault = f"its {each.name} has {file.size} bytes, which are no {each.type}"
+                    fault = (
+                        f"its component {each.name!r} has {file.size} bytes, which is not a "
+                        f"multiple of the size of {each.type}"
+                    )
             return Picked(image, label, fault, first)
 
         images = next((each.name.split(";") for each in features if each.type == "image"), [])
