@@ -120,7 +120,7 @@ class Benchmark(ComparedExperiment):
         return super().run(on_progress)
 
     def measure_all(self) -> Outcome:
-        """Find the best number of workers of each program, then measure them alternately."""
+        """Find the fastest number of workers of each program, then measure all interleaved."""
         machine = self.prepared.machine
         facts: dict[str, Any] = {}
         self._compared = self.programs(machine, facts)

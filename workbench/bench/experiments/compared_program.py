@@ -1,4 +1,4 @@
-"""A program in a comparison, and the search for its best number of workers within a time limit.
+"""Search for the fastest number of workers of a program in a comparison, within a time limit.
 
 First the program's probes run one after another in one worker process, which imports the library
 once. The remaining time is for rounds that are interleaved with other programs, in a new process.
@@ -30,7 +30,7 @@ from workbench.errors import CancelledError, EngineError
 
 GIVE_MORE = "the time limit was reached: allow more time"
 _LONG = 300
-"""Maximum characters of a failure reason. An import error may list every searched path."""
+"""Maximum number of characters in a failure reason. An import error may list all searched paths."""
 _CROWDED = 4
 """Maximum number of workers per core."""
 _SEARCH = 0.5

@@ -31,7 +31,7 @@ from workbench.sources import Data
 
 NOT_REPEATED = "interrupted: measured once, not interleaved with the others"
 SAME = 0.03
-"""Relative difference up to which two rates are considered equal."""
+"""Maximum relative difference between two rates that are considered equal."""
 _HOST_SHARE = 0.8
 """Fraction of host memory that a configuration may use if no limit is set."""
 

@@ -82,9 +82,9 @@ class OperatorExperiment(ComparedExperiment):
         """``peers`` names other libraries to measure.
 
         ``workers`` is the number of threads or worker processes of each program, from a comparison
-        of the whole graph. By default DALI uses the graph's threads, and a peer one worker per
-        core. Raises the errors of ``Benchmark``, and EngineError for a graph without exactly one
-        decoder.
+        of the whole graph. By default, DALI uses the graph's threads and each peer uses one worker
+        per core. Raises the errors of ``Benchmark``, and EngineError for a graph without exactly
+        one decoder.
         """
         super().__init__(graph, data, **options)
         self.graphs = operator_graphs(self.resolved)

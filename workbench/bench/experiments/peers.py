@@ -49,8 +49,8 @@ from workbench.graph.model import DecodeDevice
 from workbench.sources import Datasets
 
 CONTROL = "DALI again"
-"""Name of the second measurement of DALI's script. The distance of its ratio from 1 is the noise of
-all ratios.
+"""Name of the second measurement of DALI's script. The deviation of its ratio from 1 estimates the
+noise of all ratios.
 """
 OTHER_SHAPES = "its images have other shapes than DALI's"
 

@@ -100,7 +100,8 @@ class ProcessScalingExperiment(SpeedExperiment):
     ) -> None:
         """Measure each combination of a number of processes and a number of pipelines per process.
 
-        ``counts`` defaults to 1, 2, 4, ... up to the maximum; ``pipelines`` to the graph's number.
+        ``counts`` defaults to 1, 2, 4, ... up to the maximum. ``pipelines`` defaults to the graph's
+        number of pipelines.
         """
         super().__init__(graph, data, **options)
         self.counts = tuple(counts) or tuple(
@@ -135,11 +136,11 @@ class ProcessScalingExperiment(SpeedExperiment):
         return Outcome(every, {"affinity": self.affinity})
 
     def missing(self, config: Config) -> str:
-        """Return the reason why this machine is too small for a configuration; "" if it is not."""
+        """Return the reason why this machine is too small for a configuration, or ""."""
         return ""
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Return extra environment variables for each of ``count`` processes; empty for none."""
+        """Return extra environment variables for each of ``count`` processes, or ()."""
         return ()
 
     def cores(self, count: int) -> tuple[tuple[int, ...], ...]:

@@ -378,7 +378,7 @@ def _not_cold(row: Measurement, files: int) -> Measurement:
 
 
 def git_state() -> Any:
-    """Return the workbench's git commit and whether files are modified; ``MISSING`` without git."""
+    """Return the workbench's git commit and whether files are modified, or ``MISSING``."""
     folder = Path(__file__).parents[3]
     with suppress(OSError, subprocess.SubprocessError):
         if (folder / ".git").exists():

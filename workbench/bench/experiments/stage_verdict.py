@@ -127,9 +127,9 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
     """Return whether a stage certainly takes more time than any other.
 
     This is the case if the stage's confidence interval is above those of all other stages, and no
-    other takes longer when run alone; or if the stage takes more than half of the time, in the
-    pipeline and alone. A negative cost is noise, so each interval is widened by the most negative
-    one.
+    other stage takes longer when run alone; or if the stage takes more than half of the time, in
+    the pipeline and alone. A negative cost is noise, so each interval is widened by the most
+    negative cost.
     """
     noise = max(0.0, -min(cost.adds or 0.0 for cost in costs))
     others = [cost for cost in costs if cost is not worst]
@@ -147,7 +147,7 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
 
 
 def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None:
-    """Return the operator with most of the total time of all operators, each run alone, or None.
+    """Return the operator that takes most of the time if each operator runs alone, or None.
 
     The result is None unless all operators run on the CPU, where they run one after another. It is
     also None if the times in the pipeline contradict the result.
@@ -279,7 +279,8 @@ def _added_milliseconds(
     """Return how many milliseconds per batch ``row`` adds to ``before``, and the interval's ends.
 
     The result is the difference of the medians, so that the stages add up to the total. The
-    interval is that of the differences of adjacent rounds, in which slowdowns of both cancel.
+    interval is that of the differences of adjacent rounds, where slowdowns that affect both rounds
+    cancel.
     """
     if row.median is None or (before is not None and before.median is None):
         return None, None, None
@@ -369,7 +370,7 @@ def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> lis
     return found
 
 
-def exclusive_times(prefixes: Sequence[float]) -> list[float]:
+def exclusive_times(prefix_times: Sequence[float]) -> list[float]:
     """Return the milliseconds of each stage, from the times of the pipeline cut after each stage.
 
     The results are not negative and add up to the last time. A part of a pipeline cannot take
@@ -378,13 +379,13 @@ def exclusive_times(prefixes: Sequence[float]) -> list[float]:
     Inference under Order Restrictions, 1972; the last time is fixed).
     """
     pools: list[tuple[float, int]] = []
-    for time in prefixes[:-1]:
+    for time in prefix_times[:-1]:
         pools.append((time, 1))
         while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
             (last, many), (before, few) = pools.pop(), pools.pop()
             pools.append(((before * few + last * many) / (few + many), few + many))
-    fitted = [min(mean, prefixes[-1]) for mean, count in pools for _ in range(count)]
-    ends = [*fitted, prefixes[-1]]
+    fitted = [min(mean, prefix_times[-1]) for mean, count in pools for _ in range(count)]
+    ends = [*fitted, prefix_times[-1]]
     return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
 
 

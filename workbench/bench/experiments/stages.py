@@ -204,7 +204,7 @@ class StageCostExperiment(SpeedExperiment):
         self.publish_rows(rows, stages=asdict(so_far))
 
     def interrupted_report(self) -> Report | None:
-        """Return the stages measured before an interrupt, else the operators alone, else None."""
+        """Return the stages measured before an interrupt, or the operators alone, or None."""
         if (found := super().interrupted_report()) is not None or not self._alone_ms:
             return found
         stages = self._alone_report("Interrupted before the pipeline was measured.")

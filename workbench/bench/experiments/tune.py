@@ -47,7 +47,7 @@ _LEAD_SECONDS = 1.0
 
 
 class InterleavedSettings(NamedTuple):
-    """Settings to compare interleaved, until the fraction ``until`` of the time limit."""
+    """Settings to compare in interleaved rounds, up to the fraction ``until`` of the time limit."""
 
     configs: tuple[Config, ...]
     until: float
@@ -85,7 +85,7 @@ class TuningTime:
         return self._left_for_probes() < self._next_probe_seconds()
 
     def _left_for_probes(self) -> float:
-        """Return the seconds left for probes, without the time reserved to compare the fastest.
+        """Return the seconds left for probes, without the time to compare the fastest setting.
 
         No time is reserved before the third probe, or if too little is left for a comparison.
         """
@@ -432,7 +432,7 @@ class Headroom:
 
 
 def headroom_of(row: Measurement, cores: int) -> Headroom | None:
-    """Return the utilisation during a measurement on ``cores`` cores; None without a result."""
+    """Return the utilisation during a measurement on ``cores`` cores; None if it has no result."""
     if row.median is None or row.cpu_cores is None:
         return None
     resources = [Resource(CORES, min(1.0, row.cpu_cores / cores))]

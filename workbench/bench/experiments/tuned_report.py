@@ -49,7 +49,7 @@ class TunedReport(Report):
         }
 
     def apply(self) -> Graph:
-        """Return the measured graph with the fastest settings, also those of decoder and reader.
+        """Return the measured graph with the fastest settings and decoder and reader options.
 
         ::
 

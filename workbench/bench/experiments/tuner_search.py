@@ -1,4 +1,4 @@
-"""Search of the tuner in a grid, as pure functions that can be tested on recorded grids.
+"""Search a grid for the fastest setting, with pure functions that are tested on recorded grids.
 
 The search starts at a setting that is usually good and changes one knob (setting) at a time while
 that helps (coordinate ascent). Then it changes pairs of knobs and restarts at distant places of the
@@ -27,8 +27,9 @@ START_COST = 0.3
 LEAST = 3
 """Minimum number of probes, even for a small grid."""
 LARGE = 24
-"""Size of a grid from which two settings are remeasured within the allowance. In a smaller grid,
-all of it is for probes, because the best setting is compared with the graph's own anyway.
+"""Minimum size of a grid in which two settings are remeasured within the allowance. In a smaller
+grid, the whole allowance is for probes, because the best setting is compared with the graph's own
+anyway.
 """
 MOST = 48
 """Maximum number of probes. More probes of a large grid rarely find a better setting."""
@@ -151,7 +152,7 @@ class TunerSearch:
         return 0 if self._exhausted() else self.most_probes - self.probes
 
     def _rate(self, place: Place) -> float:
-        """Return the imgs/s at a place, probed if unknown; 0 if it fails or no probes are left."""
+        """Return the imgs/s at a place, probed if unknown; 0 if the probe fails or none is left."""
         if place not in self.found and self._too_large(place):
             self.found[place] = None
         if place not in self.found:

@@ -1,4 +1,4 @@
-"""Configurations to measure, and how a configuration is applied to a graph."""
+"""Define the configurations to measure, and apply a configuration to a graph."""
 
 from __future__ import annotations
 

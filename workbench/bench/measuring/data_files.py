@@ -1,4 +1,4 @@
-"""Number, size and formats of the data files, and their state in the page cache."""
+"""Determine number, size and formats of the data files, and set their state in the page cache."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def never_cancelled() -> None:
 def fingerprint(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> Fingerprint:
-    """Count the files that the script reads, within 5 s, unless ``check_cancelled`` raises."""
+    """Count the files that the script reads, for up to 5 s. ``check_cancelled`` may raise."""
     files, size = folder_size(data, check_cancelled)
     chosen = choose_samples(data, files or 0, _HEADERS, check_cancelled)
     formats = Counter(map(_format, chosen))

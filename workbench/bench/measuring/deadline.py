@@ -1,4 +1,4 @@
-"""Time limit of a run, and measurement configs that fit into the remaining time."""
+"""Track the time limit of a run, and fit measurement configs into the remaining time."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from workbench.bench.measuring.measurement_config import (
 from workbench.errors import ArgumentError
 
 LEAST_SECONDS = 20.0
-"""Minimum time limit of a tuning or optimisation run. A pipeline takes seconds to start, and the
-graph's own setting is measured as well.
+"""Minimum time limit of a tuning or optimisation run in seconds. A pipeline takes seconds to start,
+and the graph's own setting is measured as well.
 """
 _QUEUED = 2
 """Number of untimed batches per pipeline after a pause, in addition to those in the queue."""

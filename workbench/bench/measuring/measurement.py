@@ -1,4 +1,4 @@
-"""Measurement of one configuration: its rounds and derived statistics."""
+"""Represent the measurement of one configuration: its rounds and derived statistics."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Measurement:
     ``warm_up`` has the rates (imgs/s) of the warm-up rounds. ``settled`` is True if these
     converged; ``stop_reason`` is the reason why measuring stopped. ``first_batch`` is the time in
     seconds to build the program and return its first batch. Memory is the peak in bytes;
-    ``gpu_busy``, ``jpeg_busy`` and ``bus_busy`` are percent of the time. None means not measured.
+    ``gpu_busy``, ``jpeg_busy`` and ``bus_busy`` are percentages. None means not measured.
 
     ::
 

@@ -175,8 +175,8 @@ GPU_SETTING_CONFIG = MeasurementConfig(
     behind=0.6,
 )  # fmt: skip
 """Config for a complete measurement with GPU decoding. There, several pipelines switch between two
-speeds every few seconds, and the lower is 0.68 of the higher. Two equal rounds are therefore no
-proof, and a setting is given up early only if it is slower than 0.6 of the best.
+speeds every few seconds, and the lower is 0.68 of the higher. Two equal rounds are therefore not
+sufficient, and a setting is given up early only if it is slower than 0.6 of the best.
 """
 
 GPU_PROBE_CONFIG = replace(GPU_SETTING_CONFIG, round_seconds=0.5, budget=4.0)

@@ -33,9 +33,10 @@ LEVELS = "levels of 255"
 NOT_COMPARED = "not compared: the time budget ended"
 FLOATS = "units of the output's floats"
 SAME = {LEVELS: 8.0, FLOATS: 0.15}
-"""Maximum mean difference, by unit, up to which two libraries apply the same augmentation. Filters
-and rounding differ by less; a wrong sign or another random value differs by 30 levels and more. For
-floats with ImageNet normalisation, 0.15 corresponds to nine levels.
+"""Largest mean difference, by unit, at which two libraries are considered to apply the same
+augmentation. Filters and rounding cause smaller differences; a wrong sign or a different random
+value causes at least 30 levels. For floats with ImageNet normalisation, 0.15 corresponds to nine
+levels.
 """
 
 
@@ -135,12 +136,12 @@ def compare_decoders(
 
 @task
 def differ(worker: Worker, cpu: Code, mixed: Code, data: Datasets) -> PixelDifference | None:
-    """Task: compare the first batch of a script that decodes on the CPU with a mixed one's."""
+    """Task: compare the first batches of two scripts, which use CPU and mixed decoding."""
     return compare_cpu_with_mixed(first_batch(cpu, data, "cpu"), first_batch(mixed, data, "mixed"))
 
 
 def first_batch(source: Code, data: Datasets, device: str) -> list[NDArray[Any]]:
-    """Return the samples of the first output of the first batch, on the host. Worker only."""
+    """Return the samples of the first batch's first output, on the host. Called in the worker."""
     compiled = CompiledSource(source)
     try:
         output = next(compiled.batches(compiled.build(data, device)))[0]

@@ -1,4 +1,4 @@
-"""Statistics of rates: median, confidence interval, spread, ratio."""
+"""Compute statistics of rates: median, confidence interval, spread and ratio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Workers of one configuration: usually one; several if processes or GPUs run in parallel."""
+"""Run the workers of one configuration: usually one, or several for parallel processes or GPUs."""
 
 from __future__ import annotations
 

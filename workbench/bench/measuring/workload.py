@@ -1,7 +1,7 @@
-"""Part of a measurement that runs in the worker: builds the job and runs rounds.
+"""Build a job and run its rounds. This part of a measurement runs in the worker.
 
-The loop is that of a plain script, except that it reads the clock for each batch. Only the classes
-of messages are used outside the worker process.
+The loop is that of a plain script, except that it reads the clock for each batch. Only the message
+classes are used outside the worker process.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class TimedRound:
 @sendable
 @dataclass(frozen=True, slots=True)
 class ScriptJob:
-    """Job that runs the exported script like a user would.
+    """Job that runs the exported script as a user would.
 
     If ``to_host`` is True, every output is copied to the host.
     """

@@ -1,4 +1,4 @@
-"""Charts of records as data: title, axes, series and labels.
+"""Convert records to charts in the form of data: title, axes, series and labels.
 
 A chart is computed once from a record. ``plots`` draws it with matplotlib; ``ui.speed`` builds its
 payloads from the same scaling series and heat maps.

@@ -22,7 +22,7 @@ SURE = 0.01
 class ComparedConfig:
     """Configuration that both records contain. ``ratio`` is the second rate divided by the first.
 
-    ``differs`` names the knobs that have another value in the second record.
+    ``differs`` names the knobs that have a different value in the second record.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Cost of each operator alone, in DALI and in other libraries, as stored in a record."""
+"""Store and format the cost of each operator alone, in DALI and in other libraries."""
 
 from __future__ import annotations
 

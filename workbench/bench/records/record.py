@@ -1,4 +1,4 @@
-"""Record of a measurement: results, machine, data and method.
+"""Read and write the record of a measurement: results, machine, data and method.
 
 All kinds of records have the same schema. The current version is 2; version 1 (medians and rounds
 only) can still be read.
@@ -441,9 +441,9 @@ def gpu_command(
 ) -> tuple[str, str]:
     """Return a command to run on a machine with a GPU, and a hint on preparing that machine.
 
-    A recipe is passed by name, with changed settings as options; any other graph as a file. The
-    record that the command writes can be opened and compared anywhere. ``more`` are further
-    options.
+    A recipe is passed by name, with changed settings as options. Any other graph is passed as a
+    file. The record that the command writes can be opened and compared anywhere. ``more`` are
+    further options.
     """
     name = graph.name
     words, hint = [f"{name}.json"], f"Save the graph as {name}.json and copy it there."

@@ -1,4 +1,4 @@
-"""Results of a stage run, as stored in a record: costs of stages and of single files."""
+"""Represent the results of a stage run in a record: costs of stages and of single files."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ class StageCost:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCost:
-    """Cost of a user function: imgs/s of the graph with and without it, None without a result.
+    """Cost of a user function: imgs/s of the graph with and without it; None if not measured.
 
     ``adds`` is the additional time per batch in milliseconds, with the interval ``low`` to
     ``high``.
