@@ -1,4 +1,4 @@
-"""Operators of the installed DALI, from its schemas and a curated overlay."""
+"""Describe the operators of the installed DALI, from its schemas and a curated overlay."""
 
 from __future__ import annotations
 

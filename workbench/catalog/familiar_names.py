@@ -1,4 +1,4 @@
-"""DALI's names for operators and arguments that have other names in other libraries."""
+"""Find DALI's names for operators and arguments that other libraries name differently."""
 
 from __future__ import annotations
 

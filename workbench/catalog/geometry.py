@@ -1,4 +1,4 @@
-"""Rules for transforming boxes, points and masks with an image: ``geometry.toml``."""
+"""Read the rules for transforming boxes, points and masks with an image from ``geometry.toml``."""
 
 from __future__ import annotations
 
@@ -33,14 +33,13 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """For operators that keep the whole image: the argument that mirrors it, by direction, if any.
-    None for other operators.
-    """
+    """Argument that mirrors the image, by direction, of an operator that keeps the whole image;
+    empty if there is none. None for other operators."""
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False
     covers: bool = False
-    """Whether the operator moves nothing, but covers pixels (set by ``geometry_path``)."""
+    """Whether the operator moves no pixels but covers some (set by ``geometry_path``)."""
     exact: bool = False
     mask: Mapping[str, Value] = field(default_factory=dict)
     calls: tuple[MaskCall, ...] | None = None

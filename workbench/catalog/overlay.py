@@ -1,4 +1,4 @@
-"""The curated overlay: facts that DALI's schemas lack, from the TOML files in ``overlay/``.
+"""Read the curated overlay: facts that DALI's schemas lack, from the TOML files in ``overlay/``.
 
 A file contains one table per operator, named as in ``nvidia.dali.fn``::
 

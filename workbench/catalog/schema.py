@@ -58,7 +58,7 @@ _ENUMS: dict[str, tuple[ArgKind, str]] = {
 }
 
 _FEW_INPUTS = 4
-"""Operators with a higher maximum number of inputs, such as ``cat``, are treated as unlimited."""
+"""Operators that accept more inputs than this, such as ``cat``, are treated as unlimited."""
 
 
 _SHOWN = frozenset({"Constant"})

@@ -1,4 +1,4 @@
-"""Operators as functions: their signatures and documentation, from the catalogue."""
+"""Create the signatures and documentation of operators as functions, from the catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specifications of operators, arguments and ports, as frozen data classes."""
+"""Define frozen data classes for the specifications of operators, arguments and ports."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ defined in ``graph.model.policy``."""
 Form = Literal["", "flag", "fields", "each", "colour", "range", "matrix", "index", "shown"]
 """Form control of an argument, if its kind allows several. ``flag`` is an integer used as a
 boolean. For lists: ``fields`` has one value for each of ``parts``, ``each`` has one value for all
-elements or one per element, ``colour`` is a colour, ``range`` a low and a high end, ``matrix`` rows
+elements or one per element, ``colour`` is a colour, ``range`` has two ends, and ``matrix`` has rows
 of numbers. For texts: ``index`` is an index such as ``:, 3:9``; ``shown`` is read-only."""
 
 PortKind = Literal[
@@ -41,9 +41,9 @@ SHOWN_KINDS: tuple[PortKind, ...] = ("image", "sound")
 """Port kinds that the preview renders as images."""
 
 PortDevice = Literal["operator", "either", "any", "cpu"]
-"""Device on which an input's data must be. ``operator``: the device of the operator; ``either``:
-that device or the CPU; ``any``: any device, because only shape or type is used; ``cpu``: always the
-CPU."""
+"""Device on which an input's data must be: ``operator`` is the device of the operator, ``either``
+is that device or the CPU, ``any`` is any device, because only the shape or type is used, and
+``cpu`` is always the CPU."""
 
 FITTING: Mapping[PortKind, frozenset[PortKind]] = {
     "image": frozenset({"mask", "sound"}),  # a mask is read from a file like an image
@@ -137,9 +137,9 @@ class ArgSpec:
     high: float | None = None
     step: float | None = None
     minimum: float | None = None
-    """Smallest number that DALI accepts, also for elements of a list; a slider may start higher."""
+    """Smallest number that DALI accepts, also in a list. A slider may start at a higher number."""
     maximum: float | None = None
-    """Largest number that DALI accepts, also for elements of a list."""
+    """Largest number that DALI accepts, also in a list."""
     choices: tuple[Scalar, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     """Values that DALI accepts but that must not be used, with the reason."""
@@ -161,7 +161,8 @@ class ArgSpec:
     feed: Feed | None = None
     """Node to insert as the source of the argument, if a fixed value is not useful."""
     elements: tuple[str, ...] | None = None
-    """Types that a connected tensor may have; empty for any, None to derive them from ``kind``."""
+    """Element types that a connected tensor may have; empty for any type, None if ``kind`` decides.
+    """
 
     @property
     def dtypes(self) -> tuple[str, ...]:
@@ -212,7 +213,7 @@ class OpSpec:
     args: Mapping[str, ArgSpec] = field(default_factory=dict)
     """Arguments by name. ``seed`` is not included, because the graph sets it (see ``seeded``)."""
     seeded: bool = False
-    """Whether the operator accepts a ``seed``."""
+    """Whether the operator accepts a seed."""
     random_state: bool = False
     """Whether the operator has a Philox generator, whose position ``_random_state`` sets."""
     doc: str = ""
@@ -236,7 +237,7 @@ class OpSpec:
     """Groups of arguments and ports; at least one of each group must be set."""
     same_dtype: tuple[tuple[str, ...], ...] = ()
     """Groups of ports that must have equal element types, such as ``anchor`` and ``shape_input``.
-    The inputs of an operator with any number of inputs belong to the group of its last port."""
+    If the operator has any number of inputs, the unnamed ones belong to the last port's group."""
     whole_batch: bool = False
     """Whether the result for a sample depends on the other samples of its batch."""
     module: str = ""
@@ -259,7 +260,7 @@ class OpSpec:
     numbered_bodies: bool = False
     """Whether a block may have more than two bodies, which are then numbered: ``option_2``, ..."""
     consecutive: bool = False
-    """For blocks: whether the bodies run one after another, each on the previous output."""
+    """For blocks: whether each body runs on the output of the previous body."""
     follows: PortKind | None = None
     """For ``FOLLOWERS``: the kind of annotation that the operator transforms with an image."""
     unusable: str | None = None
@@ -292,7 +293,7 @@ class OpSpec:
         return f"It has {', '.join(basic) or 'none'}."
 
     def outputs_with(self, fed: Collection[str], args: Mapping[str, Value]) -> tuple[PortSpec, ...]:
-        """Return the outputs of a node with the connected inputs ``fed`` and these arguments."""
+        """Return the outputs of a node with these arguments and the connected inputs ``fed``."""
         return tuple(
             port
             for port in self.outputs
@@ -300,7 +301,7 @@ class OpSpec:
         )
 
     def input(self, index: int) -> PortSpec:
-        """Return the input at a position, which may be after the named inputs."""
+        """Return the input at a position. Inputs after the named ones are called ``input_N``."""
         if index < len(self.inputs):
             return self.inputs[index]
         if self.follows:
@@ -309,7 +310,7 @@ class OpSpec:
 
 
 _OFF = (False, None, "none")
-"""Values of an argument with which it adds no output."""
+"""Values for which an argument adds no output."""
 MOST_OPAQUE_OUTPUTS = 16
 
 
@@ -375,7 +376,7 @@ class Catalog(Mapping[str, OpSpec]):
         raise CatalogError(f"{name!r} is not an operator of DALI {self.dali_version}.{hint}")
 
     def find(self, name: str) -> OpSpec | None:
-        """Return the operator with a name, or None if there is none.
+        """Return the operator ``name``, or None if there is none.
 
         ::
 

@@ -1,4 +1,4 @@
-"""Templates: augmentations of other libraries that need several DALI nodes.
+"""Define templates: augmentations of other libraries that need several DALI nodes.
 
 They are stored in ``templates.toml``; ``graph.snippets`` inserts them into a graph.
 """

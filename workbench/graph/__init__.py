@@ -1,6 +1,6 @@
-"""Graphs composed by the user: frozen graphs, pure edits, checks, JSON and recipes.
+"""Represent, edit, check and store the graphs that a user composes.
 
-Does not import DALI.
+This package does not import DALI.
 """
 
 from workbench.graph.builder.data_node import DataNode

@@ -1,4 +1,4 @@
-"""A graph with all properties that are known without running it: devices, types, warnings."""
+"""Resolve a graph: infer devices, types and warnings, which are known without running it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ResolvedGraph(TypedGraph):
     """A graph with the properties that are known without running it. They are cached.
 
     ``resolve`` creates a resolved graph and checks it; callers of the constructor must check the
-    graph themselves. ``facts`` are the properties of the data by parameter, if known; warnings
+    graph themselves. ``facts`` are the known properties of the data, by parameter. The warnings
     depend on them.
     """
 
@@ -37,8 +37,8 @@ class ResolvedGraph(TypedGraph):
     file: str = ""
     """File name of the exported program, or empty for the default name of the target."""
     hints: bool = False
-    """Whether the exported code has a comment with the command that finds a bad file. The comment
-    is at the line that DALI's error message quotes."""
+    """Whether the exported code has a comment with the command that finds a bad file, on the line
+    that DALI's error message quotes."""
 
     @cached_property
     def outputs(self) -> Mapping[str, TensorType]:
@@ -58,7 +58,7 @@ class ResolvedGraph(TypedGraph):
 
     @cached_property
     def running(self) -> Self:
-        """The part of the graph that runs: without muted nodes and nodes that no output needs."""
+        """The part of the graph that runs, without muted nodes and nodes that no output needs."""
         return self.for_graph(active_graph(self.graph, self.catalog))
 
     @cached_property
@@ -78,7 +78,7 @@ class ResolvedGraph(TypedGraph):
 
     @cached_property
     def mixed_devices(self) -> Mapping[str, Device]:
-        """The device of each node if images were decoded on the GPU."""
+        """The device that each node would have if images were decoded on the GPU."""
         return self.decoding_on("mixed").devices
 
     def decoding_on(self, device: DecodeDevice) -> Self:
@@ -89,13 +89,13 @@ class ResolvedGraph(TypedGraph):
         return self.for_graph(replace(self.graph, settings=settings))
 
     def on_data(self, facts: Mapping[str, DataFacts]) -> Self:
-        """Return a copy for other data, described by ``facts``. Inferred types are shared."""
+        """Return a copy for the data that ``facts`` describes. Inferred types are shared."""
         made = replace(self, facts=facts)
         vars(made)["whole"] = self.whole
         return made
 
     def variant(self, graph: Graph) -> Self:
-        """Resolve another graph on the same data, for example the validation graph.
+        """Resolve a second graph on the same data, for example the validation graph.
 
         Raises GraphFaultsError if the graph cannot run.
         """
@@ -111,7 +111,7 @@ class ResolvedGraph(TypedGraph):
 def resolve(
     graph: Graph, catalog: Catalog, facts: Mapping[str, DataFacts] | None = None
 ) -> ResolvedGraph:
-    """Resolve the active part of a graph: without muted nodes and without unused nodes.
+    """Resolve the active part of a graph, which has no muted nodes and no unused nodes.
 
     Raises GraphFaultsError for a graph with faults.
     """

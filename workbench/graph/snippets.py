@@ -1,8 +1,8 @@
-"""Templates of the catalogue and snippets of the user: several nodes that are added together.
+"""Add several nodes at once: templates of the catalogue, and snippets that the user saved.
 
 A snippet is a part of a graph that a user saved under a name, to insert it into other graphs. It
-has one image input and one image output. It is stored as a graph file, with blocks, generators and
-settings of its nodes.
+has one image input and one image output. It is stored as a graph file, with the blocks, generators
+and settings of its nodes.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
 def branch_snippet(
     graph: Graph, catalog: Catalog, snippet: Snippet, source: Port
 ) -> tuple[Graph, Port]:
-    """Add a snippet with ``source`` as its input, with unused ids and new seeds.
+    """Add a snippet with ``source`` as its input. Its nodes get unused ids and new seeds.
 
     Returns the graph and the snippet's output. Raises GraphEditError if ``source`` is not an image,
     and for operators that this DALI version lacks.

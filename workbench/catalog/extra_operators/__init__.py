@@ -1,4 +1,4 @@
-"""Operators that are not part of DALI: blocks, followers, functions, arithmetic, readers."""
+"""Define operators that are not part of DALI: blocks, followers, functions, arithmetic, readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic, ``nvidia.dali.math`` and indexing as operators of the catalogue.
+"""Define arithmetic, ``nvidia.dali.math`` and indexing as operators of the catalogue.
 
 DALI runs each as one hidden operator (``ArithmeticGenericOp``, ``TensorSubscript``); users write
 ``images * 0.5``, ``math.sqrt(images)`` or ``images[:, 3:9]``.

@@ -1,4 +1,4 @@
-"""Automatic augmentation: functions of ``nvidia.dali.auto_aug``, each as one node.
+"""Define the automatic augmentation functions of ``nvidia.dali.auto_aug``, each as one operator.
 
 DALI implements these functions in Python with operators and conditionals. Here each function is
 added, exported and imported as one call. The augmentation of each sample, its magnitude and its
@@ -31,7 +31,7 @@ NAMED: Mapping[str, bool] = {
     "solarize_add": True,
     **dict.fromkeys(("equalize", "auto_contrast", "identity", "invert"), False),
 }
-"""Augmentations that a custom policy may use. The value is True if one has a magnitude."""
+"""Augmentations that a custom policy may use, mapped to whether they have a magnitude."""
 
 OWN_POLICY = "apply_auto_augment"
 """Name of the operator that accepts a custom policy."""

@@ -1,4 +1,4 @@
-"""A decoder in Python, for formats that DALI does not decode: GIF, AVIF, ICO, TGA and others."""
+"""Decode formats in Python that DALI does not decode: GIF, AVIF, ICO, TGA and others."""
 
 from __future__ import annotations
 

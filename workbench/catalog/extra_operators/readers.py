@@ -1,4 +1,4 @@
-"""Readers that DALI lacks: one for Python data, and those defined in ``readers.toml``.
+"""Define readers that DALI lacks: one for Python data, and those in ``readers.toml``.
 
 The code of each reader is in the attribute ``reader`` of its ``SourceKind``.
 """
@@ -104,7 +104,7 @@ _SAMPLER_ARGS = (
 
 
 def with_sampler_arguments(reader: OpSpec) -> OpSpec:
-    """Return a reader with the options of a sampler as further arguments."""
+    """Return a reader with the options of a sampler as additional arguments."""
     rivals = [each for each in _REPLACED if each in reader.args]
     return replace(
         reader,
@@ -119,7 +119,7 @@ def with_sampler_arguments(reader: OpSpec) -> OpSpec:
 DALI_READERS: Mapping[str, str] = {
     name: row["reader"] for name, row in _ROWS.items() if "args" in row
 }
-"""Reader whose exported code calls a reader of DALI directly -> that reader."""
+"""Readers whose exported code calls a reader of DALI directly, mapped to the reader of DALI."""
 
 
 def reader_arguments(ops: Mapping[str, OpSpec]) -> dict[str, OpSpec]:
@@ -171,7 +171,7 @@ def python_reader(file_reader: OpSpec) -> OpSpec:
 
 
 def field_reader(reader: OpSpec) -> OpSpec:
-    """Return the reader of Python data with named fields; ``reader`` is that of images alone."""
+    """Return the reader of Python data with named fields, based on the reader of images alone."""
     summary = "Reads a Python dataset whose samples have more fields than an image and a label."
     doc = "Names of the fields, such as boxes; each is an output, after images and labels."
     fields = ArgSpec("fields", "str_list", doc, label="Fields", advanced=False)

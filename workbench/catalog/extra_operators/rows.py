@@ -1,4 +1,4 @@
-"""Operators that are not DALI's own, read from the TOML files of this package.
+"""Read operators that are not DALI's own from the TOML files of this package.
 
 A file has a table for each operator, with the fields of ``OpSpec``. ``inputs`` and ``outputs`` are
 tables of the fields of ``PortSpec`` by port name, ``args`` is a table of the fields of ``ArgSpec``

@@ -1,4 +1,4 @@
-"""Operators that call user code: ``user_functions.toml`` and ``python_source.toml``."""
+"""Read the operators that call user code: ``user_functions.toml`` and ``python_source.toml``."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Boxes, points and masks that geometric operators transform together with the image."""
+"""Transform boxes, points and masks together with their image."""

@@ -1,7 +1,7 @@
-"""Connect the geometric operators that an image passes through to the image's followers.
+"""Connect followers to the geometric operators that their image passes through.
 
-A follower is a node that transforms annotations with their image. These additional inputs exist
-only in the graph that runs, so that a change of a geometric operator also changes the annotations.
+A follower is a node that transforms annotations with their image. It gets additional inputs, which
+exist only in the graph that runs, so that changing a geometric operator changes the annotations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _THROUGH = "through_"
 
 
 def with_dependencies(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the graph with all geometric operators as inputs of the followers that depend on them.
+    """Return the graph with each follower connected to the geometric operators that it depends on.
 
     If the image passes through blocks, carrier nodes before and inside the blocks pass the
     annotations to the follower.
@@ -72,7 +72,7 @@ _STATES: Mapping[str, tuple[str, ...]] = {
 annotations into and out of blocks (``catalog/extra_operators/carriers.toml``).
 """
 _WARPED = ("map",)
-"""Carrier outputs if the path is one affine map, which is applied to masks after all blocks."""
+"""Carrier outputs for masks whose path is one affine map. The map is applied after all blocks."""
 _WARPED_AND_CUT = ("map", "seen")
 CARRIED_INPUTS = frozenset({"corners", "at", "moved", *_WARPED_AND_CUT})
 """Names of the follower inputs that are connected to carrier nodes."""

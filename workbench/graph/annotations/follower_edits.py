@@ -106,9 +106,9 @@ def with_followed(graph: Graph, catalog: Catalog, output: str) -> Graph | None:
 
 
 def with_polygons(graph: Graph, follower: str) -> Graph:
-    """Connect polygons to a box follower, which renumbers them if it drops boxes.
+    """Connect polygons to a box follower, so that their box indices are updated if it drops boxes.
 
-    The graph is unchanged if it does not output such polygons.
+    Returns the graph unchanged if it does not output polygons whose indices are wrong.
     """
     node = graph.node(follower)
     rows = polygons_as_read(graph, node)
@@ -180,7 +180,7 @@ def _moved_to_new_outputs(before: Graph, after: Graph, catalog: Catalog) -> Grap
 
 
 def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> Graph:
-    """Connect a follower to ``image``; if ``image`` depends on it, add a second follower."""
+    """Connect a follower to ``image``. If ``image`` depends on the follower, add a second one."""
     if node.id not in ancestors(graph, [image]):
         return graph.replace_node(node.fed({"image": image}))
     taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]

@@ -1,7 +1,7 @@
-"""Followers: nodes that transform annotations like the image, and the reasons why they cannot.
+"""Find the annotations that must follow an image, and the reasons why they cannot.
 
-A follower (``extra_operators.FOLLOWERS``) is one node per annotation output. It refers to the image
-that the annotation belongs to. ``follower_dependencies`` adds its other dependencies, and
+A follower (``extra_operators.FOLLOWERS``) is one node per annotation output. Its input ``image`` is
+the image that the annotations belong to. ``follower_dependencies`` adds the other dependencies, and
 ``follower_edits`` determines which followers an edit adds.
 """
 
@@ -41,7 +41,7 @@ def follows(node: Node) -> bool:
 
 
 def path_of(typed: TypedGraph, follower: Node) -> GeometryPath | None:
-    """Return the geometric operators applied to a follower's image, or None without an image input.
+    """Return the geometric operators applied to a follower's image, or None if it has no image.
 
     For ``follow_labels`` only mixing is included, because moving pixels does not change the class.
     """
@@ -75,7 +75,7 @@ def considers_cover(follower: Node) -> bool:
 
 
 def _covered_image(typed: TypedGraph, follower: Node, image: Port) -> Port:
-    """Return the output image at the pixel positions of ``image``, after what may cover it."""
+    """Return the output with the pixel positions of ``image``, which later nodes may cover."""
     graph = typed.graph
     outputs = [port for port in graph.outputs.values() if typed.kind(port) == "image"]
     frame = frame_of(typed, image) if image not in outputs else None
@@ -117,8 +117,8 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
 def polygons_as_read(graph: Graph, node: Node) -> Port | None:
     """Return the port of polygons whose box indices are wrong because a follower drops some boxes.
 
-    The indices are correct, and the result is None, if the graph outputs all boxes, or ``places``,
-    which has the original index of each box.
+    Returns None if the graph outputs all boxes, so the indices are correct, or if it outputs
+    ``places``, the original index of each box.
     """
     boxes = node.inputs.get("boxes")
     if node.op != "follow_boxes" or boxes is None or "polygons" in node.inputs:
@@ -209,7 +209,7 @@ _SAME_ROWS = frozenset(
 
 
 def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
-    """Return the source port of a port's annotations, or None if they are moved on the way.
+    """Return the source port that a port's annotations come from, or None if they were transformed.
 
     Operators that only change type or shape, and blocks that pass annotations through, are ignored.
     """
@@ -240,7 +240,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Return whether boxes or points still fit: relative ones do if the image was only resized."""
+    """Return whether annotations still match: relative boxes or points of a resized image do."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))

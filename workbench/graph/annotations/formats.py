@@ -1,4 +1,4 @@
-"""Formats of boxes and points in sources and operators."""
+"""Determine the formats of boxes and points in sources and operators."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def box_layout(node: Node) -> str:
 
 
 def clip_function(node: Node) -> tuple[str, int] | None:
-    """Return name and argument ``axes`` (0: none) of the function that clips a node's boxes."""
+    """Return the name of the function that clips a node's boxes and its argument ``axes``, or 0."""
     return _CLIPPED.get(box_layout(node)) if node.op == BOX_CROP else None
 
 

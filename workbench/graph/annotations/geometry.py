@@ -1,4 +1,4 @@
-"""Geometric operators applied to an image, and the rules for transforming annotations.
+"""Find the geometric operators applied to an image, and their rules for transforming annotations.
 
 A *frame* is a coordinate system, shared by an image and all images derived from it without moving
 pixels. Annotations belong to one frame; a follower transforms them to another.

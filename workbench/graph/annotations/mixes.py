@@ -1,8 +1,8 @@
 """Recognise images that are mixed with another image of their batch.
 
-Supports the forms of mixing in the templates ``mixup`` and ``cutmix``, also if the user composed
-them. ``other`` is the same batch in another order. The first form is a blend, ``image * share +
-other * (1 - share)``. The second form replaces a window of each image by the window of ``other``.
+Supports the forms of mixing in the templates ``mixup`` and ``cutmix``, even if the user composed
+them. ``other`` is the batch in a different order. The first form is a blend, ``image * share +
+other * (1 - share)``. The second form replaces a window of each image with that of ``other``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Mix:
     share: Port | None = None
     """Port with the weight of the original image in a blend, from 0 to 1."""
     window: tuple[Port, Port] | None = None
-    """Ports with start and extent (y, x) of the replaced window, relative to the image size."""
+    """Ports with the start and extent (y, x) of the replaced window, relative to the image size."""
 
     @property
     def ports(self) -> list[Port]:
@@ -113,7 +113,7 @@ def _args_of(node: Node) -> dict[str, object]:
 
 
 def _permutation(graph: Graph, mixed: Port, image: Port | None) -> Port | None:
-    """Return the port of the indices that reorder ``image`` for ``mixed``, or None."""
+    """Return the port of the indices that permute ``image`` into ``mixed``, or None."""
     node = _producer(graph, mixed)
     if node is None or node.op != MIXING or node.inputs.get("data") != image:
         return None

@@ -1,8 +1,8 @@
-"""Left and right: pairs of key points and of classes that a mirrored image swaps.
+"""Swap left and right key points or classes when an image is mirrored.
 
-A follower has the names of the key points of one object, or of the classes (``names``), and the
-pairs (``pairs``, each ``left=right``). An image is mirrored if its operators reverse orientation:
-an odd number of flips, horizontal or vertical, or a matrix with a negative determinant.
+A follower's argument ``names`` lists the key points of one object, or the classes; ``pairs`` lists
+the pairs to swap, each as ``left=right``. An image is mirrored if its operators reverse
+orientation: an odd number of flips, or a matrix with a negative determinant.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def declared_pairs(node: Node) -> list[tuple[str, str]] | None:
 
 
 def numbered_pairs(node: Node) -> list[tuple[int, int]]:
-    """Return a follower's pairs as positions in ``names``; numbers are positions already."""
+    """Return a follower's pairs as positions in ``names``. Pairs may also be given as positions."""
     numbers = {name: at for at, name in enumerate(side_names(node))}
     found = []
     for pair in declared_pairs(node) or []:
@@ -88,10 +88,10 @@ def _fault(node: Node, message: str, remedy: str) -> Fault:
 
 
 def with_sides(graph: Graph, data: Mapping[str, Dataset | None]) -> Graph:
-    """Set the names and, if none are declared, the pairs of key points as the data report them.
+    """Set the names and, if none are declared, the pairs of key points that the datasets report.
 
-    ``data`` are the datasets by source id. Pairs that were set for the names of other data are
-    replaced. Classes are named if a follower has pairs of them.
+    ``data`` maps source ids to datasets. Pairs that were set for the names of another dataset are
+    replaced. Class names are set only if a follower has pairs of classes.
     """
     for node in graph.walk():
         kind = FOLLOWERS[node.op].follows if node.op in FOLLOWERS else "mask"
@@ -123,7 +123,7 @@ def _as_items(pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def _source_of(graph: Graph, node: Node, name: str) -> Source | None:
-    """Return the source of the annotations at a follower's input, also through other followers."""
+    """Return the source that a follower's input comes from, directly or through other followers."""
     while (port := node.inputs.get(name)) is not None and graph.has(port.node):
         node = graph.node(port.node)
         if isinstance(node, Source):

@@ -1,1 +1,1 @@
-"""The Python API: build a graph with method calls, and write a graph as method calls."""
+"""Build a graph with method calls, and generate the method calls that build a graph."""

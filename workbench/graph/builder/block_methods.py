@@ -186,7 +186,7 @@ def _block(
 ) -> Graph:
     """Add a block on the image path of a graph, with one body per function.
 
-    The block is controlled by ``decides``: a value, or the arguments of a generator to add.
+    ``decides`` controls the block. It is a value, or the arguments of a generator to add.
     """
     for apply in options:
         if isinstance(apply, Graph):  # a callable with an image

@@ -1,4 +1,4 @@
-"""A node's output as a value in code, with operators, arithmetic and indexing.
+"""Represent a node's output as a value that supports operators, arithmetic and indexing.
 
 As in DALI, a ``DataNode`` represents a future batch. It refers to its graph, which is immutable:
 each operation returns a value of a new graph. When values of two graphs are combined, nodes that
@@ -291,7 +291,7 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
 
 
 def neutral_arguments(node: Node) -> KeysView[str]:
-    """If a node has no effect, return the arguments that would give it one; else none."""
+    """Return the arguments that would give a node without effect one; empty for other nodes."""
     spec, form = load_catalog()[node.op], FUSED_FORMS.get(node.op)
     crops = {name: spec.args[name].default for name in _CROPS} if node.op == "crop" else {}
     neutral = {**form.neutral} if form else crops

@@ -1,4 +1,4 @@
-"""Python functions as nodes: ``@workbench.node`` stores the source of a function in the graph."""
+"""Represent Python functions as nodes: ``@workbench.node`` stores their source in the graph."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ class FunctionNode:
         from this range for each sample, so the preview is exact. Random numbers in the function
         itself would make it inexact.
 
-        Raises GraphEditError if the node or output does not exist, and unless each entry of
-        ``draws`` is two numbers::
+        Raises GraphEditError if the node or output does not exist, or if an entry of ``draws`` is
+        not two numbers::
 
             bright = wb.node(brighten).after(graph, "resize", draws={"by": (0, 50)})
         """
@@ -259,9 +259,9 @@ def numba_node(
     blocks: tuple[int, int, int] | None = None,
     threads_per_block: tuple[int, int, int] | None = None,
 ) -> Callable[[Callable[..., Any]], FunctionNode]:
-    """Create a node that runs a function with numba. Its parameters are outputs, then inputs.
+    """Create a node that runs a function with numba.
 
-    ::
+    The function's parameters are the output arrays, followed by the input arrays::
 
         @wb.numba_node("UINT8 HWC", "UINT8 HWC")
         def invert(out, image):

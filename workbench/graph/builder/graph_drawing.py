@@ -18,7 +18,7 @@ from workbench.graph.model.node_order import running_order
 from workbench.names import shortened
 
 _WIDTH, _GAP, _PAD, _HEAD, _LINE_HEIGHT = 200, 16, 12, 22, 15
-"""Pixels: node width, gap between nodes, padding and title height of a block, and line height."""
+"""Node width, gap between nodes, padding and title height of blocks, line height, in pixels."""
 _MOST_WIDTH = 760
 """Maximum width of a row in pixels: notebook cells are at least 800 pixels wide."""
 _MOST_NODES = 400
@@ -36,7 +36,7 @@ _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
 """Colours of text on nodes, other text and lines, and warnings."""
 _LANE, _MOST_LANES = 5, 14
-"""Width in pixels, and maximum number, of vertical lanes for edges that bypass nodes."""
+"""Width in pixels and maximum number of the vertical lanes for edges that bypass nodes."""
 _RANDOM = "random."
 
 
@@ -93,8 +93,8 @@ class _Box:
 def graph_svg(graph: Graph) -> str:
     """Render the graph from top to bottom, coloured by role, with blocks as frames.
 
-    Generators are lines of text in their consumers. A graph of more than 400 nodes is rendered
-    as a single line of text.
+    A random generator is shown as a line of text in each node that uses it. A graph of more than
+    400 nodes is rendered as a single line of text.
     """
     count = sum(1 for _ in graph.walk())
     if count > _MOST_NODES:
@@ -139,7 +139,7 @@ def _text(x: float, y: float, text: str, colour: str, style: str = "", weight: i
 
 
 def _inlined_generators(graph: Graph, nodes: Sequence[Node]) -> dict[str, Node]:
-    """Return the generators that are drawn as a line of their only consumer, by id."""
+    """Return the generators, by id, that are drawn as a line in the only node that uses them."""
     given_out = {port.node for port in graph.outputs.values()}
     fed: dict[str, list[bool]] = {}
     for node in nodes:
@@ -182,7 +182,7 @@ def _layout(
 
 
 def _in_rows(boxes: Sequence[_Box], y: float, max_width: float) -> tuple[float, float]:
-    """Place boxes next to each other, with line breaks; return the width and the next y."""
+    """Place boxes in rows that are at most ``max_width`` wide; return the width and the next y."""
     x = width = tallest = 0.0
     for box in boxes:
         if x and x + box.width > max_width:

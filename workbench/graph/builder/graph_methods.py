@@ -1,6 +1,6 @@
-"""Graph methods: operators, edits, access to nodes by id. Edits return a new graph.
+"""Define the methods of a graph: operators, edits, and access to nodes by id.
 
-Methods that add blocks are in ``block_methods``.
+Edits return a new graph. Methods that add blocks are in ``block_methods``.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def decode(graph: Graph, *inputs: Any, **arguments: Any) -> Graph:
 
 @checked(name=TEXT, about=TEXT)
 def named(graph: Graph, name: str, about: str = "") -> Graph:
-    """Return the graph with another name and description.
+    """Return a copy of the graph with a new name and description.
 
     ::
 
@@ -89,7 +89,7 @@ def named(graph: Graph, name: str, about: str = "") -> Graph:
 
 @checked()
 def with_settings(graph: Graph, **settings: Any) -> Graph:
-    """Return the graph with other settings, such as ``batch_size``, ``seed`` and ``device``.
+    """Return a copy of the graph with new settings: ``batch_size``, ``seed``, ``device``, ...
 
     ``device`` selects where images are decoded: ``cpu`` or ``mixed``::
 
@@ -140,7 +140,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
         two = wb.outputs(view_1=graph.images, view_2=flipped, labels=graph.labels)
 
     Annotations are output unchanged; a UserWarning reports annotations that match no output image,
-    or come from another reader. Raises GraphEditError if no values are passed, if a value is not
+    or have a different reader. Raises GraphEditError if no values are passed, if a value is not
     part of a graph, or if a name is not a Python name, and ArgumentError for values without a name.
     """
     catalog = load_catalog()
@@ -229,7 +229,7 @@ def save(graph: Graph, path: str | Path) -> Path:
 
 @checked()
 def diff(graph: Graph, other: Graph) -> GraphDifferences:
-    """Return the differences between this graph and another: nodes, arguments, edges, settings.
+    """Return the nodes, arguments, edges and settings in which this graph and another one differ.
 
     The result is empty if the graphs are equal. ``wb.compare`` displays images of both. Raises
     ArgumentError if ``other`` is not a graph.
@@ -286,7 +286,7 @@ def later_method(name: str, beside: str = "") -> Callable[..., Any]:
 
 
 class _Methods:
-    """Looks up attributes of graphs, values and ``workbench.fn``: operators and methods."""
+    """Looks up operators and methods as attributes of graphs, values and ``workbench.fn``."""
 
     def attribute(self, owner: Any, name: str) -> Any:
         catalog = load_catalog()

@@ -49,8 +49,8 @@ class Spelled:
 def write_calls(graph: Graph, catalog: Catalog, data: Mapping[str, str], spelled: Spelled) -> str:
     """Generate statements that build ``graph``, with only the ids and seeds in ``spelled``.
 
-    ``data`` maps each parameter to the argument of ``read`` as source code. Raises NotWritableError
-    if no calls can build the graph.
+    ``data`` maps each parameter to the source code of the argument of ``read``. Raises
+    NotWritableError if no calls can build the graph.
     """
     _require_names(graph.outputs)
     for node in graph.walk():
@@ -67,7 +67,7 @@ def named_in_calls(node: Node) -> bool:
 
 @dataclass
 class _Block:
-    """Code generator for one body. Contains its statements, and the names of its values."""
+    """Code generator for one body. It stores the body's statements and the names of its values."""
 
     graph: Graph
     catalog: Catalog
@@ -95,7 +95,7 @@ class _Block:
     # Values
 
     def value(self, port: Port) -> str:
-        """Return the expression for a port; a value used twice is first assigned to a name."""
+        """Return the expression for a port. If a value is used twice, assign it to a name first."""
         if port in self.names:
             return self.names[port]
         if port.node == self.scope:
@@ -182,7 +182,7 @@ class _Block:
         return method_call(method, self.arguments(node, others))
 
     def is_step(self, node: Node) -> bool:
-        """Return whether a graph method can create the node: it outputs only one image or mask."""
+        """Return whether a graph method can create the node. It must output one image or mask."""
         ports = output_ports(node, self.catalog[node.op])
         if len(ports) != 1 or not (node.bodies or named_in_calls(node)):
             return False
@@ -215,7 +215,7 @@ class _Block:
     def run(
         self, head: str, flow: str, start: Port, nodes: Sequence[Node], result_name: str
     ) -> str:
-        """Return the expression for a chain of calls; shared values are assigned to names."""
+        """Return the expression for a chain of calls, after assigning shared values to names."""
         calls: list[str] = []
         at, more = start, self.uses[start] - (1 if nodes else 0)
         for index, node in enumerate([*nodes, None]):
@@ -334,7 +334,7 @@ class _Block:
     def created_generator(
         self, kind: BlockKind, block: Node, port: Port
     ) -> Mapping[str, Value] | None:
-        """Return the arguments of the generator if the block's method creates it, else None."""
+        """Return the arguments of a generator that the block's method creates, else None."""
         node = self.nodes.get(port.node)
         if node is None or node.op != kind.random_op or node.inputs or self.uses[port] > 1:
             return None

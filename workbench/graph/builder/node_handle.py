@@ -1,4 +1,4 @@
-"""Access to one node of a graph in code: ``graph["rotate"]``."""
+"""Access one node of a graph in code: ``graph["rotate"]``."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ class NodeHandle:
         return graph
 
     def reset(self, *names: str) -> Graph:
-        """Return the graph with these arguments, or all, reset to the values of a new node.
+        """Return the graph with the given arguments, or all, reset to the values of a new node.
 
         Raises GraphEditError for an unknown argument.
 

@@ -1,6 +1,6 @@
-"""Generate ``operators.pyi``: all operators as typed methods for editors and mypy.
+"""Generate ``operators.pyi``, which declares all operators as typed methods for editors and mypy.
 
-``python -m workbench.graph.builder.operator_stubs`` writes it for the installed DALI.
+``python -m workbench.graph.builder.operator_stubs`` writes the file for the installed DALI.
 """
 
 from __future__ import annotations
@@ -148,11 +148,11 @@ def _alias(arg: ArgSpec) -> str:
 
 
 _MOST_MEMBERS = {"DataType": 12, "InterpType": 6, "ImageType": 5}
-"""Number of members of each enumeration. An alias with fewer members has a number in its name."""
+"""Number of members of each enumeration. If an alias has fewer, its name contains the number."""
 
 
 def _type_of(arg: ArgSpec) -> str:
-    """Return the type annotation of an argument; a Literal if only certain names are accepted."""
+    """Return the type annotation of an argument: a Literal if only certain names are accepted."""
     names = accepted_values(arg)
     if not names:
         return type_text(arg)

@@ -1,4 +1,4 @@
-"""Graphs that Python code feeds: ``source`` stores the code of a function, generator or class."""
+"""Create graphs whose data come from Python code: ``source`` stores a function or class."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def source(
     dtypes: str | tuple[str, ...] = (),
     workers: int = 0,
 ) -> Graph:
-    """Create a graph whose data a Python function, generator or class returns.
+    """Create a graph whose data come from a Python function, generator or class.
 
     ::
 
@@ -42,30 +42,30 @@ def source(
         rotated = graph.images.rotate(angle=10)
 
     The graph stores the code and what it uses: imports, functions, classes, and constants as their
-    current values. Exported programs pass it to ``fn.external_source``.
+    current values. Exported programs pass the code to ``fn.external_source``.
 
     Parameters
     ----------
     function:
-        A function that returns a batch (or a sample, with ``batch=False``) and accepts nothing or
-        its number: ``SampleInfo`` for samples, ``BatchInfo`` with ``batch_info``. Or a generator
-        function, or a class that is created without arguments and is iterable or callable.
+        A function that returns a batch (or a sample, with ``batch=False``). It accepts no argument
+        or its position: a ``SampleInfo`` for samples, a ``BatchInfo`` with ``batch_info``. May be a
+        generator function, or a class that is created without arguments and iterable or callable.
     outputs:
         A name for a single array, or a tuple of names for a tuple of arrays. ``jpegs`` are encoded
         images.
     creates:
-        The function returns such an object, and is called once for each pipeline.
+        True if the function returns an iterable or callable. It is called once for each pipeline.
     cycle:
-        What follows the end of an iterable: nothing, its beginning (``quiet``), or its beginning as
-        a new epoch (``raise``).
+        What follows the end of an iterable: nothing (``no``), its beginning (``quiet``), or its
+        beginning as a new epoch (``raise``).
     layouts, dtypes:
-        Layouts such as ``HWC`` and element types such as ``UINT8``, one per output. Other types are
-        known when the source runs.
+        Layouts such as ``HWC`` and element types such as ``UINT8``, one per output. If they are not
+        set, they are known when the source runs.
     workers:
-        Number of processes of exported programs that call it (``parallel=True`` of DALI).
+        Number of processes that call it in exported programs (``parallel=True`` of DALI).
 
     Raises GraphEditError if the code uses a value that cannot be written as code, such as an open
-    file, or an invalid option.
+    file, and for an invalid option.
     """
     if not callable(function):
         raise GraphEditError(

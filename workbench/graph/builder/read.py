@@ -74,16 +74,16 @@ def read(
         Columns of a data frame or table: ``path`` has paths or images, ``label`` has labels.
         ``label=""`` means no labels. By default the columns are found by name.
     sampler:
-        Order of the samples: ``"balanced"`` (equally many of each class), ``"random"``,
+        Order of the samples: ``"balanced"`` (the same number of each class), ``"random"``,
         ``"sequential"``, or a sampler of PyTorch.
     weights:
         How often each class or sample is read: a dict by class name, or one number per class or
         per sample. The samples are then drawn with replacement.
     features:
-        Features of TFRecord, or components of WebDataset, with their types, which become outputs:
+        Features of TFRecord, or components of WebDataset, that become outputs, with their types:
         ``{"image/encoded": "image", "score": "float32[3]"}`` or ``{"jpg": "image", "txt":
-        "bytes"}``. By default, one image and one label are found in the records. Or names of the
-        fields of a dataset in Python: ``["boxes", "path"]``.
+        "bytes"}``. By default, one image and one label are found in the records. For a dataset in
+        Python, pass the names of its fields: ``["boxes", "path"]``.
     options:
         Arguments of DALI's reader, such as ``random_shuffle=True``.
 
@@ -134,7 +134,7 @@ def read(
 def by_feature(
     datasets: Datasets, features: Mapping[str, str] | Sequence[str]
 ) -> tuple[Datasets, tuple[str, ...]]:
-    """Return the datasets with the first one read by feature name, and the texts of the features.
+    """Return the datasets with the first one read by feature name, and the feature declarations.
 
     Raises DataError if the data have no features, and ArgumentError for an invalid feature.
     """

@@ -22,9 +22,9 @@ _EPOCHS = 8
 def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, Any]:
     """Return the reader options for a sampler and weights.
 
-    ``sampler`` is a name, or an object of PyTorch that yields sample indices. ``weights`` maps
-    class names or numbers to weights, or has one weight per class or per sample. Raises DataError
-    if they do not fit the data.
+    ``sampler`` is a name, or a PyTorch object that yields sample indices. ``weights`` maps class
+    names or numbers to weights, or has one weight per class or per sample. Raises DataError if the
+    indices or weights do not fit the data.
     """
     found: dict[str, Any] = {}
     if sampler is None and weights is None:
@@ -84,7 +84,7 @@ def _weight_options(
 
 
 def _converted(sampler: Any, count: int) -> dict[str, Any]:
-    """Return options that sample like an object of PyTorch or timm, or record its indices."""
+    """Return options equivalent to a sampler of PyTorch or timm. Record the indices of others."""
     if not hasattr(sampler, "__iter__"):
         raise ArgumentError(
             f"sampler is {sampler!r}. Use 'balanced', 'random' or 'sequential', or an object that "
@@ -120,7 +120,7 @@ def _converted(sampler: Any, count: int) -> dict[str, Any]:
 
 
 def _recorded(sampler: Any, count: int) -> dict[str, Any]:
-    """Return the indices of a sampler: one epoch of it, or several if its order changes."""
+    """Return options with a sampler's indices, of several epochs if the order changes."""
     epochs: list[list[int]] = []
     for number in range(_EPOCHS):
         if hasattr(sampler, "set_epoch"):
@@ -144,7 +144,7 @@ def _recorded(sampler: Any, count: int) -> dict[str, Any]:
 
 
 def _checked(indices: Iterator[Any], count: int) -> list[int]:
-    """Return the indices of one epoch. Raises DataError if they are not samples of the data."""
+    """Return the indices of one epoch. Raises DataError if an index is not that of a sample."""
     found: list[int] = []
     for index in islice(indices, _MOST_STORED + 1):
         at = f"sampler yields {index!r} at position {len(found):,}"

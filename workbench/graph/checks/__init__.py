@@ -1,1 +1,1 @@
-"""Faults and warnings of a graph, found without running it."""
+"""Find faults and warnings of a graph without running it."""

@@ -1,4 +1,4 @@
-"""Warnings about annotations: left and right after a mirror, and covered annotations."""
+"""Warn if left and right annotations are not swapped, or if annotations may be covered."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator
 
 
 def _unswapped(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> tuple[str, str, str] | None:
-    """Return what no follower swaps, a fix, and the lines follower, names and pairs.
+    """Return what no follower swaps, a fix, and three lines of text: follower, names and pairs.
 
-    The names and the pairs that the follower could swap are separated by tabs.
+    The names and pairs that the follower could swap are separated by tabs. Returns None if all are.
     """
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     nodes = [*typed.graph.walk()]

@@ -1,4 +1,4 @@
-"""Faults of blocks: inputs and outputs of their bodies."""
+"""Check blocks, and the inputs and outputs of their bodies."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _repetition_faults(node: Node, graph: Graph) -> Iterator[Fault]:
 
 
 def _control_faults(node: Node, name: str, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Report a condition that is not one number per sample (any number except 0 is true)."""
+    """Report a condition that is not one number per sample. Any number except 0 is true."""
     source = node.inputs.get(name)
     found = types.get(source) if source is not None else None
     if found is not None and found.shape:
@@ -157,7 +157,7 @@ def _differing_bodies(node: Node, output: str, types: Mapping[Port, TensorType])
 
 
 def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -> Iterator[Fault]:
-    """Report outputs of a body that cannot be passed to the next body as the input of that name."""
+    """Report outputs of a body that cannot be the input of the same name of the next body."""
     decide = {*spec.args, *(port.name for port in spec.inputs)}
     for name, body in node.bodies.items():
         for output, port in body.outputs.items():

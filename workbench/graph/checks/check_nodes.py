@@ -1,4 +1,4 @@
-"""Faults of one node's arguments and inputs."""
+"""Check the arguments and inputs of a single node."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _body_input_problem(port: Port, graph: Graph, scope: str) -> tuple[str, str]
 
 
 def argument_faults(node: Node, spec: OpSpec, graph: Graph) -> Iterator[Fault]:
-    """Yield the faults of a node's argument values, their combinations, and the seed."""
+    """Yield the faults of a node's argument values, of combinations of values, and of the seed."""
     for name, value in node.args.items():
         if name not in spec.args:
             near = nearest_arguments(name, spec.args)
@@ -174,7 +174,7 @@ def _rectangle_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
 
 
 def _zero_size_faults(node: Node) -> Iterator[Fault]:
-    """Report sizes that are all 0, with which the operator would not change its input."""
+    """Report sizes that are all 0, because the operator would not change its input."""
     for group in _EXTENTS.get(node.op, ()):
         given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
         others = {name for name in group if name in node.inputs or name in node.args}
@@ -285,7 +285,7 @@ def _random_value_faults(node: Node, arg: ArgSpec, generator: Node) -> Iterator[
 _TOLERANCE = 1e-4
 """Deviation from 1 that DALI allows for the sum of probabilities."""
 _MOST_REPEATED = 10**9
-"""Population size up to which the sum of probabilities is checked."""
+"""Largest population size for which the sum of probabilities is checked."""
 
 
 def weight_faults(node: Node) -> Iterator[Fault]:
@@ -316,7 +316,7 @@ _MADE_TWICE = {"brightness", "contrast"}
 
 
 def auto_augment_faults(node: Node, spec: OpSpec, on_gpu: bool) -> Iterator[Fault]:
-    """Report faults of automatic augmentation that checks of single arguments do not find.
+    """Report faults of an automatic augmentation that the checks of single arguments do not find.
 
     ``on_gpu`` is true if the images are on the GPU.
     """

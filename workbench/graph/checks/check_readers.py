@@ -88,7 +88,7 @@ def length_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fa
 
 
 def feature_faults(node: Node) -> Iterator[Fault]:
-    """Report texts in ``features`` that are not a name and a type."""
+    """Report entries of ``features`` that do not consist of a name and a type."""
     texts = node.args.get("features")
     if node.op not in TYPES or not isinstance(texts, tuple):
         return
@@ -109,7 +109,7 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
 
 
 def _same_order(one: Source, other: Source) -> bool:
-    """Return whether two readers output the same samples, or samples of two lists, in one order."""
+    """Return whether two readers output samples in the same order, from one dataset or from two."""
     keys: list[tuple[object, ...]] = []
     for source in (one, other):
         options = {**source.args, **source.inputs}

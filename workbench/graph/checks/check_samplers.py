@@ -1,4 +1,4 @@
-"""Faults and warnings about the samplers of sources."""
+"""Check the samplers of sources."""
 
 from __future__ import annotations
 

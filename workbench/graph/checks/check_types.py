@@ -1,4 +1,4 @@
-"""Faults of a node's inputs: device, layout, channels and element type."""
+"""Check the device, layout, channels and element type of a node's inputs."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _same_dtype_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault
 
 
 def _volume_argument_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
-    """Report list arguments with a length for volumes if the input is an image, or vice versa."""
+    """Report list arguments whose length fits a volume but not the image input, or vice versa."""
     layout = _first_input_type(node, spec, flows).layout
     for arg in spec.args.values() if layout else ():
         value = node.args.get(arg.name)
@@ -215,9 +215,9 @@ def _channel_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
 def per_channel_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault]:
     """Report a mean or standard deviation that has neither one element nor one per channel.
 
-    Separate from ``type_faults`` because new ``crop_mirror_normalize`` nodes have values for three
-    channels, even after grey images. If channels are padded, nothing is reported: DALI 2.4 accepts
-    some other lengths.
+    This check is separate from ``type_faults`` because new ``crop_mirror_normalize`` nodes have
+    values for three channels, even after grey images. If channels are padded, nothing is reported,
+    because DALI 2.4 then accepts some lengths other than these.
     """
     found = _first_input_type(node, spec, flows).channels
     if found is None or "pad_output" in node.inputs or node.args.get("pad_output"):

@@ -1,4 +1,4 @@
-"""Warnings about values in another unit than the operator's: fractions of an image, degrees."""
+"""Warn about values in the wrong unit, such as fractions where pixels or degrees are expected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SIDES = ("size", "resize_x", "resize_y", "resize_shorter", "resize_longer", "re
 
 
 def unit_warnings(graph: Graph) -> Iterator[Fault]:
-    """Yield warnings about regions of ``erase``, sizes of ``resize`` and angles of hue."""
+    """Warn about ``erase`` regions and hues given as fractions, and fractional ``resize`` sizes."""
     for node in graph.walk():
         if node.op == "erase" and not node.args.get("normalized"):
             for name in ("anchor", "shape"):

@@ -1,4 +1,4 @@
-"""Warnings about a graph that runs, but may not output what the user intended."""
+"""Warn about graphs that run, but may not output what the user intended."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ MIXED_ENOUGH = 0.7
 BYTES = 255.0
 AUDIO_DECODER = "decoders.audio"
 _EVALUATION = re.compile(r"(?<![a-z])(eval|evaluation|test|val|validation|inference)(?![a-z])")
-"""Words in the names of graphs for evaluation, which need no shuffling."""
+"""Words in the names of evaluation graphs, which need no shuffling."""
 _BUFFERED = ("readers.webdataset", "readers.tfrecord", "readers.mxnet", "readers.caffe")
 """Readers that shuffle only within a buffer. DALI's file readers shuffle the whole file list first.
 """
@@ -214,7 +214,7 @@ def _pixel_maximum_of(
 
 
 def _rescales(node: Node) -> bool:
-    """Return whether a colour operator may map pixels to another range."""
+    """Return whether a colour operator may change the value range of the pixels."""
     values = [v for name in ("brightness", "contrast") for v in _numbers(node.args.get(name))]
     return any(abs(value) < 0.05 for value in values) or node.op in ("lookup_table", "to_decibels")
 
@@ -270,7 +270,7 @@ _OTHER_SIZE = {"crop", "resize", "resize_axes", "canvas", "pad", "slice", "paste
 
 
 def _order_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator[Fault]:
-    """Warn about shuffle buffers that are too large, and orders with few classes in a batch."""
+    """Warn about shuffle buffers that are too large, and orders with few classes per batch."""
     graph = typed.graph
     size = graph.settings.batch_size
     for source in graph.sources:
@@ -309,14 +309,14 @@ def _order_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterat
 
 
 def _evaluates(typed: TypedGraph) -> bool:
-    """Return whether a graph is for evaluation: its name says this, and nothing is random."""
+    """Return whether a graph without random operators has a name that suggests evaluation."""
     nodes = (node for node in typed.graph.walk() if not isinstance(node, Source))
     is_random = any(spec.seeded for node in nodes if (spec := typed.catalog.find(node.op)))
     return not is_random and bool(_EVALUATION.search(typed.graph.name.lower()))
 
 
 def _large_buffer_warnings(source: Source, found: DataFacts) -> Iterator[Fault]:
-    """Warn about a shuffle buffer with more samples than the data, which it reads repeatedly."""
+    """Warn if a shuffle buffer is larger than the data, so that samples are read repeatedly."""
     fill, count = source.args.get("initial_fill"), found.count
     kind = load_source(source.kind) if source.kind else None
     if not isinstance(fill, int) or found.more or not 0 < count < fill:
@@ -348,10 +348,10 @@ def shuffle_buffer(source: Source) -> int | None:
 
 
 def class_share(labels: Sequence[int], batch_size: int, fill: int) -> float:
-    """Return the number of classes in a batch, as a fraction of the number in random order.
+    """Return the mean number of classes in a batch, divided by the number in random order.
 
-    The classes are counted in batches from the start to the end of the data, and averaged. Each
-    batch is sampled from the ``fill`` labels around its position.
+    The classes are counted in batches from the start to the end of the data. Each batch is sampled
+    from the ``fill`` labels around its position.
     """
     usual = _expected_classes(labels, batch_size)
     size = min(max(fill, batch_size), len(labels))
@@ -529,7 +529,7 @@ def _box_edge_warnings(
 
 
 def _box_layout_warnings(graph: Graph, node: Node, port: Port) -> Iterator[Fault]:
-    """Warn if ``random_bbox_crop`` expects another box layout or unit than the source outputs."""
+    """Warn if the source's box layout or unit is not the one that ``random_bbox_crop`` expects."""
     while graph.has(port.node) and graph.node(port.node).op in ("math.clamp", "copy"):
         port = graph.node(port.node).inputs.get("data", Port("", ""))
     source = graph.node(port.node) if graph.has(port.node) else None

@@ -1,1 +1,1 @@
-"""Nodes with bodies: if, one of, some of, and repeat."""
+"""Define and edit nodes with bodies: if, one of, some of, and repeat."""

@@ -1,7 +1,7 @@
-"""Kinds of blocks (if, one of, some of, repeat): one object per kind, and their look-up.
+"""Define the kinds of blocks (if, one of, some of, repeat) as one object per kind.
 
-The name, arguments, bodies and texts of a kind are a row of ``extra_operators/blocks.toml``, and a
-function of ``emit.blocks`` generates its Python code. All other differences between kinds are
+The name, arguments, bodies and texts of a kind are declared in ``extra_operators/blocks.toml``, and
+a function in ``emit.blocks`` generates its Python code. All other differences between kinds are
 methods of ``BlockKind``. Code that handles blocks calls ``kind_of(block)`` and does not compare
 names.
 """
@@ -89,7 +89,7 @@ class BlockKind:
         return replace(fresh, args={**fresh.args, **self.random_args(block, chances or {})})
 
     def generator_of(self, graph: Graph, block: Node) -> Node | None:
-        """Return the generator that controls a block, or None if its arguments are linked.
+        """Return the generator that controls a block, or None if it has linked arguments.
 
         ``graph`` is the body that contains the block.
         """
@@ -130,7 +130,7 @@ class BlockKind:
         return ""
 
     def faults(self, graph: Graph, block: Node) -> Iterator[Fault]:
-        """Report faults of this kind of block; ``graph`` is the body that contains it."""
+        """Report faults of this kind of block. ``graph`` is the body that contains the block."""
         yield from ()
 
     def call(self, block: Node, random: Mapping[str, Value] | None) -> BlockCall | None:
@@ -242,7 +242,7 @@ class SomeOf(BlockKind):
         return {"population": number} if 0 < number <= MOST_ORDERS else {}
 
     def count(self, block: Node) -> int:
-        """Return the number of bodies that run for each sample, or 0 if it is not an integer."""
+        """Return the number of bodies that run for each sample, or 0 if ``count`` is no integer."""
         count = block.args.get("count")
         return count if type(count) is int else 0
 
@@ -355,7 +355,7 @@ def equal_probabilities(count: int) -> tuple[float, ...]:
 
 
 def weight_args(weights: Sequence[float]) -> Mapping[str, Value]:
-    """Convert weights to arguments of ``random.choice``, or none if all weights are equal.
+    """Return the arguments of ``random.choice`` for weights; empty if all weights are equal.
 
     Raises GraphEditError like ``probabilities``.
     """

@@ -1,4 +1,4 @@
-"""Conditions of an ``if`` per sample: random, by label, by size, or a comparison.
+"""Recognise and set the condition of an ``if``: random, by label, by size, or a comparison.
 
 A condition consists of the nodes that a user would compose: ``labels[0] == 3`` is a ``subscript``
 and a ``math.eq``. ``condition_of`` recognises such nodes, and ``set_condition`` replaces them.
@@ -85,7 +85,7 @@ KINDS: Mapping[Kind, type[Condition]] = {
 
 
 def condition_of(typed: TypedGraph, block: Node) -> tuple[Condition, Port | None] | None:
-    """Return the condition of an ``if`` and the port that it depends on, or None if not recognised.
+    """Return the condition of an ``if`` and the port that it depends on, or None if it is unknown.
 
     ``typed`` is the body that contains the block. The port is None for a random condition.
     """
@@ -251,8 +251,8 @@ def set_condition(
     """Set the condition of an ``if``, and remove nodes of the old condition that become unused.
 
     ``source`` is the port that the condition depends on. By default it is the current port, else
-    the first of ``condition_sources``. Raises GraphEditError if the node is not an ``if``, for
-    impossible values, and if there is no suitable port.
+    the first of ``condition_sources``. Raises GraphEditError if the node is not an ``if``, if the
+    condition has an invalid value, or if there is no suitable port.
     """
     graph = graph.whole
     node = graph.node(block)
@@ -312,7 +312,7 @@ def _source_for(
 def _condition_nodes(
     body: Graph, catalog: Catalog, condition: Condition, source: Port | None
 ) -> tuple[Node, ...]:
-    """Create the nodes of a condition; the last node outputs its value."""
+    """Create the nodes of a condition. The last node outputs the condition's value."""
     maker = _ConditionBuilder(body, catalog)
     match condition:
         case Chance(probability):
@@ -351,7 +351,7 @@ class _ConditionBuilder(NewNodes):
         return self.add("subscript", {"index": index}, {"data": shape}, name)
 
     def compared(self, number: Port, comparison: Comparison, value: float, whole: bool) -> Port:
-        """Add a comparison with ``value``: as INT32 if both are integers, else as FLOAT."""
+        """Compare ``number`` with ``value``, as INT32 if both are integers, else as FLOAT."""
         whole = whole and float(value).is_integer() and abs(value) < 2**31
         right: Value = int(value) if whole else float(value)
         kind = "INT32" if whole else "FLOAT"

@@ -1,4 +1,4 @@
-"""Edits of a block's bodies: their probabilities, number, order and titles."""
+"""Edit the probabilities, number, order and titles of a block's bodies."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _is_generator(node: Node) -> bool:
 
 
 def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[Port, Port, str]]:
-    """Return the source port, output port and connected input's name of each node of a chain.
+    """Return the source port, the output port and the name of the connected input of each node.
 
     Raises GraphEditError if the nodes are not a chain.
     """
@@ -268,7 +268,7 @@ def _input_names(
 def _used_outputs(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], names: Mapping[Port, str]
 ) -> dict[str, tuple[Port, Port]]:
-    """Return two ports per output of a new block: for its first body, and for the other bodies."""
+    """Return the ports of each output of a new block: in its first body, and in the others."""
     inside = list(inside)
     ids = {node.id for node in inside}
     used = dict.fromkeys(edge.source for edge in graph.edges if edge.target not in ids)
@@ -307,7 +307,7 @@ def _origin(graph: Graph, catalog: Catalog, port: Port, names: Mapping[Port, str
 
 
 def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> str:
-    """Return the block input that can replace an output: of the same name, else of the same kind.
+    """Return the block input of the right kind to replace an output, preferably of the same name.
 
     ``graph`` is the body that contains the block, or the whole graph. Raises GraphEditError if
     there is no such input.

@@ -1,1 +1,1 @@
-"""Pure edits: functions from a graph to a new one."""
+"""Edit graphs with pure functions that return a new graph."""

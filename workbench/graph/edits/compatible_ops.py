@@ -18,7 +18,7 @@ NEEDS_SOURCE = "it needs an input: start with a source"
 _GPU_ONLY = "runs on the GPU only: decode on the GPU (mixed)"
 
 Place = Port | str | None
-"""Insertion point: port to insert after, id of an edge to insert into, or None (unconnected)."""
+"""Insertion point: the port to insert after, the id of the edge to split, or None (unconnected)."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Add nodes at the end, on an edge or unconnected; route ports into bodies; remove nodes."""
+"""Add nodes at the end, on an edge or unconnected, route ports into bodies, and remove nodes."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def find_edge(graph: Graph, edge: str) -> Edge:
 def place_node(
     graph: Graph, catalog: Catalog, op: str, source: Port | None = None
 ) -> tuple[Graph, str]:
-    """Add a node, connected to ``source`` at its first suitable port, or unconnected.
+    """Add a node. If ``source`` is given, connect it to the node's first suitable input.
 
-    No other edge is changed. Returns the graph and the node's id. Raises GraphEditError if no port
+    No other edge is changed. Returns the graph and the node's id. Raises GraphEditError if no input
     accepts ``source``.
     """
     spec = usable_spec(catalog, op)
@@ -71,7 +71,7 @@ def _port_for(graph: Graph, catalog: Catalog, source: Port, node: Node, spec: Op
 def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
     """Add a node at the end of the image path, or unconnected if it does not fit there.
 
-    If the graph does not output images or labels, those of the node are added to its outputs.
+    If the graph does not output images or labels, the node's are added to the graph's outputs.
     """
     spec = usable_spec(catalog, op)
     if spec.inputs:
@@ -91,7 +91,7 @@ def append_node(graph: Graph, catalog: Catalog, op: str) -> tuple[Graph, str]:
 
 
 def with_outputs(graph: Graph, catalog: Catalog, added: str) -> Graph:
-    """Add a node's image and labels to the graph's outputs, except kinds that it already has."""
+    """Add a node's image and labels to the outputs, except kinds that the graph already outputs."""
     given = {port_kind(graph, catalog, port) for port in graph.outputs.values()}
     node = graph.node(added)
     for output in outputs_of(node, catalog[node.op]):
@@ -195,7 +195,7 @@ def scope_of_port(graph: Graph, port: Port) -> str:
 
 
 def origin_of(graph: Graph, catalog: Catalog, port: Port, *, through_changes: bool = False) -> Port:
-    """Return the outer port that is connected to a body's input; other ports are unchanged.
+    """Return the outer port that is connected to a body's input. Return other ports unchanged.
 
     If bodies run one after the other, an input may be the output of the previous body. Such an
     input is traced further only if ``through_changes`` is true.
@@ -293,7 +293,7 @@ def bypass_node(graph: Graph, catalog: Catalog, node: Node) -> Graph:
 
 
 def _data_inputs(graph: Graph, catalog: Catalog, node: Node) -> dict[str, Port]:
-    """Return a node's data inputs, without arguments and controlling inputs of blocks."""
+    """Return a node's data inputs, excluding arguments and the controlling inputs of blocks."""
     spec = catalog.find(node.op)
     others = {*spec.args, *(port.name for port in spec.inputs if node.bodies)} if spec else set()
     return {

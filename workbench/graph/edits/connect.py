@@ -1,4 +1,4 @@
-"""Edits of edges: which connections are allowed, and why others are not."""
+"""Connect and disconnect ports, and explain why a connection is not possible."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
 
 
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
-    """Return why ``source`` cannot feed an input or argument, by node and name; empty if it can.
+    """Return why ``source`` cannot feed each input or argument, or "", by node id and name.
 
     Arguments are included only if the source is numeric, because no other data can feed them.
     """

@@ -1,4 +1,4 @@
-"""Pure edits: functions from a graph to a new one.
+"""Edit nodes and arguments with pure functions that return a new graph.
 
 An edit that refers to something missing raises GraphEditError and changes nothing. The resulting
 graph may have faults: see ``check_graph``.
@@ -346,7 +346,7 @@ def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """Convert a learned policy to an editable policy with the same results for the same seeds.
 
     The node is an ``auto_augment``, or an ``apply_auto_augment`` whose policy is replaced. ``name``
-    is the learned policy, by default the node's. Raises GraphEditError for other nodes and names.
+    is the learned policy; the default is that of the node. Raises GraphEditError for other nodes.
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):
@@ -371,7 +371,7 @@ def generator_of(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Node
 
 @scoped("node_id")
 def unshare_generator(graph: Graph, catalog: Catalog, node_id: str, arg: str) -> Graph:
-    """Connect an argument to a copy of its generator with another seed."""
+    """Connect an argument to a copy of its generator that has a different seed."""
     shared = generator_of(graph, catalog, node_id, arg)
     if shared is None:
         raise GraphEditError(f"{node_id}.{arg} is not random. Make it random first.")
@@ -406,7 +406,7 @@ def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Grap
 
 
 def set_setting(graph: Graph, **settings: Any) -> Graph:
-    """Change settings, such as the batch size, and return the graph.
+    """Return the graph with changed settings, such as the batch size.
 
     Raises GraphEditError for a number that a graph file cannot store.
     """

@@ -17,7 +17,7 @@ from workbench.graph.types.devices import port_kind
 
 
 def copy_fragment(graph: Graph, nodes: Collection[str]) -> str:
-    """Return nodes as text, with their edges, outputs, and generators that feed only them."""
+    """Return nodes as text, with their edges, outputs, and generators without other consumers."""
     graph = graph.at_scope(common_scope(graph, nodes))
     wanted = with_generators(graph, nodes)
     part = replace(
@@ -44,7 +44,7 @@ def with_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
 
 
 def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Return the same ids as ``with_generators``, without generators that are graph outputs."""
+    """Return the same ids as ``with_generators``, except generators that are graph outputs."""
     given = {port.node for port in graph.outputs.values()} - set(nodes)
     return with_generators(graph, nodes) - given
 
@@ -71,7 +71,7 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
 def add_nodes(graph: Graph, part: Graph) -> tuple[Graph, dict[str, str]]:
     """Add the nodes of ``part`` with unused ids and seeds.
 
-    Returns the graph and the new ids by old id.
+    Returns the graph and a mapping from old to new ids.
     """
     keep_outputs = not graph.outputs
     taken = graph
@@ -116,7 +116,7 @@ def _reseeded(nodes: Sequence[Node], seeds: Mapping[str, int]) -> tuple[Node, ..
 
 
 def common_scope(graph: Graph, nodes: Collection[str]) -> str:
-    """Return the scope of all nodes. Raises GraphEditError if they are in different bodies."""
+    """Return the scope of the nodes. Raises GraphEditError if they are in different bodies."""
     scopes = {graph.scope_of(node) for node in nodes} or {""}
     if len(scopes) > 1:
         raise GraphEditError("These nodes are in several bodies. Select nodes of one body.")
@@ -148,9 +148,9 @@ def duplicate(
 def _single_input_and_output(
     graph: Graph, catalog: Catalog, nodes: Collection[str]
 ) -> tuple[Port, Port] | None:
-    """Return the input and output port of the nodes, or None unless there is one of each.
+    """Return the only input port and the only output port of the nodes.
 
-    Both ports must be of the same kind.
+    Returns None if there are more or fewer, or if the two ports are of different kinds.
     """
     entering, leaving = set(), {port for port in graph.outputs.values() if port.node in nodes}
     for edge in graph.edges:

@@ -1,4 +1,4 @@
-"""Generators of random values that fit an argument, and their initial arguments."""
+"""Select generators of random values that fit an argument, and set their initial arguments."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _GENERATORS: dict[str | None, tuple[str, ...]] = {
     "BOOL": ("random.coin_flip",),
 }
 _UNSAID = {"random.coin_flip": "INT32"}
-"""Default element type of generators that do not output FLOAT by default."""
+"""Default element type of the generators whose default is not FLOAT."""
 
 
 def element_for(arg: ArgSpec) -> str | None:
@@ -31,7 +31,7 @@ def element_for(arg: ArgSpec) -> str | None:
 def generators_for(arg: ArgSpec) -> tuple[str, ...]:
     """Return the operators that can generate values for an argument, starting with the default.
 
-    There are none for a range, because its ends could be in the wrong order, and for a matrix,
+    The result is empty for a range, because its ends could be in the wrong order, and for a matrix,
     which only ``transforms.*`` can create.
     """
     if not arg.tensor or arg.form in ("range", "matrix"):
@@ -67,8 +67,8 @@ def generator_args(
 ) -> dict[str, Value]:
     """Return the initial arguments of a generator for an argument.
 
-    ``value`` is the argument's current value, and ``before`` the arguments of its previous
-    generator, if any. The new generator has approximately the same range as the previous one.
+    ``value`` is the current value of the argument. ``before`` contains the arguments of the
+    previous generator, if there was one; the new generator has approximately the same range.
     """
     low, high = generator_range(before) or _usual_range(arg, value)
     element = element_for(arg)
@@ -120,8 +120,8 @@ def uniform_values(generator: Node) -> tuple[str, tuple[float, ...]] | None:
 def _usual_range(arg: ArgSpec, value: Value | None) -> tuple[float, float]:
     """Return a default range for random values around the current value.
 
-    The range is narrower near a limit, and one-sided at a limit. A default range that covers all
-    values, such as 0 to 1 for a position, is used unchanged.
+    The range is narrower near a limit of the argument, and one-sided at the limit. A default range
+    that covers all values, such as 0 to 1 for a position, is used unchanged.
     """
     items = value if isinstance(value, tuple) else (value,)
     numbers = {item for item in items if isinstance(item, int | float)}

@@ -1,1 +1,1 @@
-"""The active part of a graph, its datasets, and parallel pipelines."""
+"""Determine the active part of a graph, adapt it to its datasets, and split it into pipelines."""

@@ -1,7 +1,7 @@
 """Compute the active part of a graph, which has no muted and no loose nodes.
 
-A muted node remains in the file and on the canvas; the active graph is the graph after
-``remove_nodes``. A loose node is a node that no output of the graph, or of its body, depends on.
+A muted node remains in the file and on the canvas; ``remove_nodes`` removes it from the active
+graph. A loose node is a node that no output of the graph, or of its body, depends on.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 def active_graph(graph: Graph, catalog: Catalog) -> Graph:
     """Return the part of a graph that is run, exported and measured.
 
-    If all of the graph is active, the same object is returned. If nothing can replace the output of
+    If the whole graph is active, the same object is returned. If nothing can replace the output of
     a muted node, the result has a fault: an output without a source, or an unconnected input.
     """
     return with_dependencies(without_loose(without_muted(graph, catalog)), catalog)
@@ -78,7 +78,7 @@ def muted_nodes(graph: Graph) -> tuple[str, ...]:
 
 
 def unused_nodes(graph: Graph) -> frozenset[str]:
-    """Return the ids of nodes that no output depends on; contents of unused blocks are omitted."""
+    """Return the ids of nodes that no output depends on, excluding nodes inside unused blocks."""
     left = without_loose(graph)
     if left is graph:
         return frozenset()
@@ -94,10 +94,10 @@ def unused_nodes(graph: Graph) -> frozenset[str]:
 def with_loose_outputs(
     active: Graph, graph: Graph, catalog: Catalog, faulty: Collection[str]
 ) -> Graph:
-    """Add the nodes that no output depends on to the active part of a graph, as outputs.
+    """Add the nodes of ``graph`` that no output depends on to its active part, as outputs.
 
-    Used for previews of single nodes. Readers, muted and ``faulty`` nodes and their consumers are
-    excluded. ``active`` is returned unchanged if there are no such nodes.
+    The result is used to preview single nodes. It excludes readers, and muted and ``faulty`` nodes
+    with their consumers. ``active`` is returned unchanged if there are no such nodes.
     """
     for node in topological(graph)[0]:
         spec = catalog.find(node.op)

@@ -1,4 +1,4 @@
-"""Data parameters of a graph's sources, and functions that adapt sources to the data."""
+"""Determine the data parameters of a graph's sources, and adapt the sources to the data."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TAKEN = frozenset(
         "dict",  # in blocks, AutoGraph replaces ** by a call of it
     }
 )
-"""Names that exported programs use themselves, besides upper-case names and names of sources."""
+"""Names that exported programs use, in addition to upper-case names and names of sources."""
 
 
 def parameter_faults(graph: Graph) -> Iterator[Fault]:
@@ -121,7 +121,7 @@ def is_sampled(node: Node) -> bool:
 
 
 def source_kind(source: Source) -> SourceKind:
-    """Return the kind of a source; if it has a sampler, the variant of the kind with a sampler."""
+    """Return the kind of a source, or the variant with a sampler if the source has a sampler."""
     return load_source(f"{source.kind}:{SAMPLER}" if is_sampled(source) else source.kind)
 
 
@@ -210,7 +210,7 @@ def require_datasets(graph: Graph, data: Datasets) -> None:
 def missing_ports(
     graph: Graph, source: Source, kind: str, data: Dataset | None = None
 ) -> list[str]:
-    """Return the names of a source's used ports that sources of kind ``kind`` do not have."""
+    """Return the names of a source's used ports that a source of kind ``kind`` would not have."""
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
     given, other = load_source(source.kind), load_source(kind)
@@ -261,9 +261,9 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
     """Return the graph with each source converted to the kind of its data.
 
     A source that can read its data is unchanged; others are replaced (``swap_source``). If DALI
-    cannot decode the images, ``decoders.image`` is replaced by another decoder. Followers get the
-    pairs of key points that a mirror swaps (``with_sides``). Raises DataError if
-    a source has no data, or data that its reader cannot read.
+    cannot decode the images with ``decoders.image``, the decoder is replaced. Followers get the
+    pairs of key points that a mirror swaps (``with_sides``). Raises DataError if a source has no
+    data, or data that its reader cannot read.
     """
     require_datasets(graph, data)
     for node in graph.sources:
@@ -291,7 +291,7 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
 
 
 def with_data_sides(graph: Graph, data: Datasets) -> Graph:
-    """Return the graph whose followers have the names and pairs of its data (``with_sides``)."""
+    """Set the names and pairs of each follower to those that its data report (``with_sides``)."""
     read = {source.id: data.get(parameter_of(source) or "") for source in graph.sources}
     return with_sides(graph, read)
 
@@ -316,7 +316,7 @@ def _read_as(graph: Graph, name: str, data: Dataset) -> Dataset:
 
 
 def _with_decoders(graph: Graph) -> Graph:
-    """Replace ``decoders.image`` after sources whose images need another decoder."""
+    """Replace ``decoders.image`` after sources whose images need a different decoder."""
     decoders = {
         source.id: load_source(source.kind).decoder for source in graph.sources if source.kind
     }
@@ -337,7 +337,7 @@ _ORDERS = {"HWC": "FHWC", "CHW": "FCHW"}
 
 
 def _with_decoder(node: Node, op: str) -> Node:
-    """Replace the operator of a decoder, without its arguments."""
+    """Replace the operator of a decoder, and remove its arguments."""
     data = next(iter(node.inputs.values()))
     return replace(
         node, op=op, args={}, inputs={load_catalog()[op].inputs[0].name: data}, device=None
@@ -345,12 +345,12 @@ def _with_decoder(node: Node, op: str) -> Node:
 
 
 def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
-    """Replace a source by a source of another kind, which reads ``data`` if given.
+    """Replace a source by a source of the kind ``kind``, which reads ``data`` if that is given.
 
     If the new source outputs pixels, decoders are removed and their consumers connected to the
-    source; otherwise its decoder is added. Decoders that do more, such as cropping, are preserved.
-    Options that the new reader does not support are removed. When switching between sequences and
-    images, axis orders in arguments are converted.
+    source; otherwise the source's decoder is added. Decoders that do more, such as cropping, are
+    preserved. Options that the new reader does not support are removed. When switching between
+    sequences and images, axis orders in arguments are converted.
     """
     old, new = load_source(source.kind), load_source(kind)
     if kind == source.kind:
@@ -405,7 +405,7 @@ def _needed(graph: Graph, source: Source, kind: SourceKind) -> set[str]:
 
 
 def _with_axis_order(node: Node, *, frames: bool) -> Node:
-    """Convert a node's ``output_layout`` to sequences if ``frames`` is true, else to images."""
+    """Convert a node's ``output_layout`` to that of sequences (``frames``) or to that of images."""
     orders = _ORDERS if frames else {several: one for one, several in _ORDERS.items()}
     given = node.args.get("output_layout")
     if not isinstance(given, str) or given not in orders:
@@ -414,7 +414,7 @@ def _with_axis_order(node: Node, *, frames: bool) -> Node:
 
 
 def _roles(source: Source, kind: SourceKind) -> tuple[str, str]:
-    """Return the names of a source's outputs with images and labels; empty if there is none."""
+    """Return the names of a source's image output and label output; empty if it has none."""
     if source.op not in FEATURE_READERS:
         return kind.pixels or kind.outputs[0], "labels" if "labels" in kind.outputs else ""
     outputs = outputs_of(source, load_catalog()[source.op])

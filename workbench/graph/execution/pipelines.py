@@ -26,7 +26,7 @@ _EPOCH_SEED = "shuffle_after_epoch_seed"
 
 
 def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
-    """Return one graph per pipeline, each with its own shard; a single pipeline is unchanged.
+    """Return one graph per pipeline, each with its own shard. A single pipeline is unchanged.
 
     If the reader already reads a shard, that shard is divided further.
     """
@@ -37,7 +37,7 @@ def single_pipelines(graph: Graph) -> tuple[Graph, ...]:
 
 
 def pipeline_of_batch(graph: Graph, batch: int) -> tuple[Graph, int]:
-    """Return the graph of the pipeline that outputs a batch, and the batch's index in it."""
+    """Return the graph of the pipeline that outputs a batch, and the index of the batch in it."""
     pipelines = single_pipelines(graph)
     return pipelines[batch % len(pipelines)], batch // len(pipelines)
 
@@ -60,7 +60,7 @@ def several_pipelines(first: Graph, count: int) -> Graph:
 
 
 def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
-    """Remove the given shard arguments of readers if their values mean a single shard."""
+    """Remove the reader arguments in ``arguments`` whose values mean that there is one shard."""
     only: Mapping[str, Value] = {**_WHOLE, "pad_last_batch": True}
     nodes = []
     for node in graph.nodes:
@@ -72,7 +72,7 @@ def without_shard(graph: Graph, arguments: Collection[str]) -> Graph:
 
 
 def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Report reasons why the pipelines of a graph cannot run in parallel."""
+    """Report why the pipelines of a graph cannot run in parallel."""
     graph = typed.graph
     count = graph.settings.pipelines
     if not isinstance(count, int) or count < 2:  # another type is a fault of the setting

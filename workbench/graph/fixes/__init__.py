@@ -1,4 +1,4 @@
-"""One-click fixes: graphs in which a fault is repaired."""
+"""Create one-click fixes for faults: copies of the graph in which a fault is repaired."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _shared_ids(graph: Graph, node_id: str) -> Iterator[str]:
 
 
 def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -> tuple[Fix, ...]:
-    """Return the fixes from ``remedies`` that remove ``fault``, by default ``case.fault``."""
+    """Return the fixes from ``remedies`` that remove ``fault`` (by default ``case.fault``)."""
     fault = fault or case.fault
     found: dict[str, tuple[int, Fix]] = {}
     for words, make in _candidates(case, remedies):
@@ -103,7 +103,7 @@ def _working_fixes(case: Case, remedies: Remedies, fault: Fault | None = None) -
 
 
 def _candidates(case: Case, remedies: Remedies) -> Iterator[FixCandidate]:
-    """Yield the candidates of ``remedies`` up to the first GraphEditError."""
+    """Yield the fix candidates of ``remedies`` until one raises GraphEditError."""
     try:
         yield from remedies(case)
     except GraphEditError:

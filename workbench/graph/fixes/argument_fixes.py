@@ -1,4 +1,4 @@
-"""Fixes for values, combinations of arguments, seeds, and warnings."""
+"""Create fixes for values, combinations of arguments, seeds, and warnings."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value")
 def fix_value(case: Case) -> Iterator[FixCandidate]:
-    """Offer the nearest allowed value and the default or, for random values, an allowed range."""
+    """Offer the nearest allowed value and the default, or an allowed range for random values."""
     node = case.node
     arg = case.spec.args[case.arg]
     if case.about:
@@ -230,7 +230,7 @@ def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("seed")
 def fix_seed(case: Case) -> Iterator[FixCandidate]:
-    """Offer an unused seed, or no seed if the operator is not random."""
+    """Offer an unused seed. If the operator is not random, offer to remove the seed."""
     if not case.spec.seeded:
         yield "Remove the seed", case.change(seed=None)
         return
@@ -263,7 +263,7 @@ def fix_sides(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("covered")
 def fix_covered(case: Case) -> Iterator[FixCandidate]:
-    """Offer to consider what is covered, or to remove the operator that covers it."""
+    """Offer rules for covered annotations, or to remove the operator that covers them."""
     yield "Hide covered points, remove boxes covered by more than half", case.edit(with_cover_rules)
     yield case.removal()
 
@@ -316,7 +316,7 @@ def fix_unshuffled(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("buffer")
 def fix_buffer(case: Case) -> Iterator[FixCandidate]:
-    """Offer a shuffle buffer that mixes the classes, or that is not larger than the data."""
+    """Offer a shuffle buffer that mixes the classes and is not larger than the data."""
     fill = int(case.about)
     label = f"Set initial_fill to {fill:,}"
     yield label, case.set("initial_fill", fill)

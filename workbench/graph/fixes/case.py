@@ -1,4 +1,4 @@
-"""Data types of fixes: a fault with its graph, and the resulting graphs."""
+"""Define the data types of fixes: a fault with its graph, and the resulting graphs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Case:
 
     @property
     def about(self) -> str:
-        """Name of another object that the fault concerns, such as an output."""
+        """Name of an additional object that the fault concerns, such as an output."""
         return self.fault.about
 
     # Creation of graphs
@@ -107,7 +107,7 @@ class Case:
         return partial(self.graph.substitute, node.id, new, fed)
 
     def removal(self, node_id: str | None = None) -> FixCandidate:
-        """Return a fix that removes a node, by default the faulty one, and reconnects the edges."""
+        """Return a fix that removes a node (by default the faulty one) and reconnects its edges."""
         node = node_id or self.node_id
         return f"Remove {node}", self.edit(remove_nodes, [node])
 
@@ -118,7 +118,7 @@ REMEDIES: dict[FaultCode, Remedies] = {}
 
 
 def remedy(*codes: FaultCode) -> Callable[[Remedies], Remedies]:
-    """Decorator that registers a function that yields fixes for faults with these codes."""
+    """Decorator that registers a function that yields fixes for faults with the given codes."""
 
     def register(function: Remedies) -> Remedies:
         if twice := REMEDIES.keys() & codes:

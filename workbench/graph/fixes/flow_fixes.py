@@ -1,4 +1,4 @@
-"""Fixes for edges: their sources, types and devices."""
+"""Create fixes for edges: their sources, types and devices."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def fix_port_kind(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unfed")
 def fix_unfed(case: Case) -> Iterator[FixCandidate]:
-    """Offer to connect a decoder, a suggested node or a near port, or to remove the node."""
+    """Offer to connect a decoder, a suggested new node or a nearby port, or to remove the node."""
     yield from _offer_decoder(case)
     feed = feed_of(case.spec, case.arg)
     if feed is not None:
@@ -216,7 +216,7 @@ def fix_device(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("cpu_after_gpu")
 def fix_cpu_after_gpu(case: Case) -> Iterator[FixCandidate]:
-    """Offer to move the node before the GPU part, to copy to the CPU, or to decode on the CPU."""
+    """Offer to move the node before the GPU nodes, to copy to the CPU, or to decode on the CPU."""
     devices = case.typed.devices
 
     def fits(port: Port) -> bool:
@@ -284,7 +284,7 @@ def _offer_move(case: Case, into: str, fits: Callable[[Port], bool]) -> Iterator
 
 
 def _is_accepted(typed: TypedGraph, spec: OpSpec, into: str, before: OpSpec, port: Port) -> bool:
-    """Return whether operator ``spec`` accepts ``port``, and operator ``before`` its result."""
+    """Return whether ``spec`` accepts ``port``, and ``before`` accepts the output of ``spec``."""
     kind = typed.kind(port)
     takes = next((p.kind for p in spec.inputs if p.name == into), None)
     gives = kind if spec.outputs[0].follows else spec.outputs[0].kind

@@ -1,4 +1,4 @@
-"""Fixes for faults of the whole graph: ids, outputs, settings, cycles, unknown operators."""
+"""Create fixes for faults of the whole graph: ids, outputs, settings, cycles, unknown operators."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from workbench.names import shortened
 
 @remedy("duplicate_id")
 def fix_duplicate_id(case: Case) -> Iterator[FixCandidate]:
-    """Offer new ids for all nodes with a duplicate id except the first; edges are unchanged."""
+    """Offer new ids for all but the first of the nodes that share an id. Edges are unchanged."""
     count = sum(node.id == case.node_id for node in case.graph.whole.walk()) - 1
     words = f"Rename the other{'s' if count > 1 else ''}"
     yield words, partial(with_own_ids, case.graph, case.node_id)
@@ -87,7 +87,7 @@ def _with_id(node: Node, new: str) -> Node:
 
 @remedy("bad_id")
 def fix_bad_id(case: Case) -> Iterator[FixCandidate]:
-    """Offer a new id, made of the valid characters of the current id."""
+    """Offer a new id that consists of the valid characters of the current id."""
     new = free_id(case.graph, _as_name(case.node_id, "node"))
 
     def renamed() -> Graph:
@@ -109,7 +109,7 @@ def _as_name(text: str, usual: str) -> str:
 
 @remedy("no_outputs")
 def fix_no_outputs(case: Case) -> Iterator[FixCandidate]:
-    """Offer to output the last image or other port; for an empty graph, offer a minimal graph."""
+    """Offer to output the last image or another port. An empty graph gets a minimal graph."""
     ports = _last_ports(case.typed)
     if not ports and not case.node_id:
         least = start_graph(case.catalog, case.graph.name)
@@ -141,7 +141,7 @@ def fix_output_name(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("output_source")
 def fix_output_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer to output another port of the node or the last image, or to remove the output."""
+    """Offer to output a different port of the node or the last image, or to remove the output."""
     removed = case.graph.outputs[case.about]
     ports = _last_ports(case.typed)
     for port in [*(p for p in ports if p.node == removed.node), *ports[:1]]:
@@ -265,7 +265,7 @@ def fix_unusable_op(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("unmoved")
 def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
-    """Offer to transform annotations like the image, or to remove the output or the operator."""
+    """Offer to transform annotations with the image, or to remove the output or the operator."""
     output = case.about
     yield f"Make {output} follow the image", lambda: with_followed(case.graph, case.catalog, output)
     left = {name: port for name, port in case.graph.outputs.items() if name != output}
@@ -301,7 +301,7 @@ def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
 def _with_file_reader(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
     """Replace a source by ``readers.file`` and a decoder, which output an image and a label.
 
-    Returns None if other outputs are used, or if the node is inside a block.
+    Returns None if further outputs are used, or if the node is inside a block.
     """
     if node not in graph.nodes:
         return None
@@ -347,7 +347,7 @@ def fix_block(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("draw")
 def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
-    """Offer to adjust the generator's range to the number of bodies; probabilities are scaled."""
+    """Offer to set the generator's range to the number of bodies, and to scale probabilities."""
     block = case.node
     kind = kind_of(block)
     generator = kind.generator_of(case.graph, block)
@@ -371,7 +371,7 @@ def fix_probabilities(case: Case) -> Iterator[FixCandidate]:
 
 
 def _conversions(case: Case) -> Iterator[FixCandidate]:
-    """Offer to convert a body's output to the type of another body's output or of the input."""
+    """Offer to convert a body's output to the type of the input, or of another body's output."""
     block, scope, output = case.node, case.about, case.arg
     types = case.typed.types
     others = [body.outputs.get(output) for body in block.bodies.values()]
@@ -404,7 +404,7 @@ def _unwrapped(graph: Graph, catalog: Catalog, block: str, body: str) -> Graph:
 
 
 def fix_by_removal(case: Case) -> Iterator[FixCandidate]:
-    """Offer to remove the node, or each enclosing block, innermost first."""
+    """Offer to remove the node, or any of the blocks that contain it, innermost first."""
     node, whole = case.node_id, case.graph.whole
     while whole.has(node):
         yield replace(case, typed=case.typed.for_graph(whole)).removal(node)

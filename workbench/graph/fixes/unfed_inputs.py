@@ -15,7 +15,7 @@ from workbench.graph.types.devices import port_kind
 
 
 def unfed(node: Node, spec: OpSpec) -> list[str]:
-    """Return the names of required inputs and arguments of a node that are not set."""
+    """Return the names of a node's required inputs and arguments that are not set."""
     ports = [p.name for p in spec.inputs if not p.optional and p.name not in node.inputs]
     given = node.args.keys() | node.inputs.keys() | derived_arguments(node)
     return ports + [a.name for a in spec.args.values() if a.required and a.name not in given]
@@ -42,7 +42,7 @@ def _fed(graph: Graph, catalog: Catalog, node_id: str, beside: Node) -> Graph:
 
 
 def feed_of(spec: OpSpec, into: str) -> Feed | None:
-    """Return the source that the catalogue suggests for an input or argument, or None."""
+    """Return the source that the catalogue suggests for an input or argument, if there is one."""
     if into in spec.args:
         return spec.args[into].feed
     return next((port.feed for port in spec.inputs if port.name == into), None)
@@ -67,7 +67,7 @@ def feed_from_new(graph: Graph, catalog: Catalog, node_id: str, into: str) -> Gr
 def fitting_ports(
     graph: Graph, catalog: Catalog, node_id: str, into: str, beside: Node | None = None
 ) -> Iterator[Port]:
-    """Yield the ports of the right kind for an input, nearest first; nothing for an argument.
+    """Yield the ports of the right kind for an input, nearest first. Yield none for an argument.
 
     Sources of the node ``beside`` (by default the node itself) come first.
     """
@@ -93,7 +93,7 @@ def fitting_ports(
 
 
 def _is_sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Return whether to suggest a port: encoded data only for inputs of encoded data."""
+    """Return whether to suggest a port. Only inputs of encoded data should receive these."""
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 
 

@@ -1,4 +1,4 @@
-"""The graph model: frozen nodes, ports and bodies, their order, and look-ups."""
+"""Define the graph model: frozen nodes, ports and bodies, and the order of nodes."""
 
 from workbench.graph.model.bounds import CHOICES, DecodeDevice, Executor
 from workbench.graph.model.graph import (

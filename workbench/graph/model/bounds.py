@@ -1,4 +1,4 @@
-"""Limits of DALI and the workbench: settings, seeds, and numbers of nodes."""
+"""Define the limits of DALI and the workbench: settings, seeds, and numbers of nodes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def setting_fault(name: str, value: object) -> tuple[str, str] | None:
-    """Return the problem and the fix if a setting cannot have a value, else None."""
+    """Return the problem and the fix if a setting cannot have the given value, else None."""
     words = " or ".join(CHOICES.get(name, ()))
     if name in SETTINGS:
         least, most = SETTINGS[name]
@@ -44,18 +44,18 @@ def setting_fault(name: str, value: object) -> tuple[str, str] | None:
 
 
 MOST_FILE_NODES = 10_000
-"""Maximum number of nodes in a graph file: checking and rendering take longer with more nodes.
+"""Maximum number of nodes in a graph file, because checking and rendering more takes longer.
 Files may come from untrusted sources."""
 MOST_CANVAS_NODES = 1000
 """Maximum number of nodes that the page renders at a usable speed."""
 MOST_NESTED = 16
-"""Maximum nesting depth of bodies (DALI splits the batch for each) and of lists in a file."""
+"""Maximum nesting depth of lists in a file, and of bodies: DALI splits the batch for each body."""
 MOST_TURNS_IN_ALL = 1024
 """Maximum number of iterations of a body, multiplied over nested repeat blocks. DALI builds every
 iteration separately, which takes about 2 ms."""
 MOST_PAGE_CHARACTERS = 4_000_000
-"""Maximum size in characters of a graph file that the page opens, also from a link. A graph of
-1,000 nodes with every argument set has 1.5 million characters."""
+"""Maximum size in characters of a graph file or link that the page opens. A graph with 1,000 nodes
+and all their arguments has 1.5 million characters."""
 
 FILES = "mapped", "read"
-"""Ways in which readers access files: memory-mapped, or with ``dont_use_mmap``."""
+"""Ways in which readers access files: memory-mapped, or read (``dont_use_mmap``)."""

@@ -1,4 +1,4 @@
-"""The ``Fault`` type: one reason why a graph cannot run."""
+"""Define ``Fault``: one reason why a graph cannot run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ WARNINGS: frozenset[FaultCode] = frozenset(
         *("lengths", "unit", "sampling"),
     }
 )
-"""Codes of the faults that ``check_warnings`` returns, which do not prevent a run."""
+"""Codes of the faults that ``check_warnings`` returns. These do not prevent a run."""
 DATA_WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("sides", "unshuffled", "buffer", "overhang", "unusable", "without_area", "silent"),
@@ -50,7 +50,7 @@ class Fault:
     """One reason why a graph cannot run. ``node`` and ``arg`` are empty if they do not apply.
 
     ``message`` and ``remedy`` are for the user. ``code`` and ``about`` select the fixes; ``about``
-    names what else the fault concerns, such as an output or a setting.
+    names an additional object that the fault concerns, such as an output or a setting.
 
     ::
 
@@ -76,7 +76,7 @@ class Fault:
 
 
 class Faults(tuple[Fault, ...]):
-    """Faults returned by ``check_graph``, printed one per line.
+    """Faults returned by ``check_graph``. They are printed one per line.
 
     ::
 

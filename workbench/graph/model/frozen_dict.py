@@ -1,4 +1,4 @@
-"""An immutable dict for frozen dataclasses."""
+"""Provide an immutable dict for frozen dataclasses."""
 
 from __future__ import annotations
 

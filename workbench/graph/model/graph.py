@@ -46,7 +46,7 @@ def is_name(text: str) -> bool:
 
 
 def is_text(text: str) -> bool:
-    """Return whether a string can be encoded as UTF-8, which is not true of lone surrogates."""
+    """Return whether a string can be encoded as UTF-8. A string with lone surrogates cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -62,12 +62,12 @@ TITLE_WORDS = f"one line of at most {LONGEST_TITLE} printable characters"
 
 
 def is_title(text: str) -> bool:
-    """Return whether a string is a valid title of a body: one line, as it becomes a comment."""
+    """Return whether a string is a valid title of a body: one line that can become a comment."""
     return len(text) <= LONGEST_TITLE and text.isprintable() and text == text.strip()
 
 
 def fixed(kind: type[T]) -> type[T]:
-    """Class decorator for frozen dataclasses: setting a field raises an error with a fix."""
+    """Class decorator for frozen dataclasses whose error on setting a field suggests a fix."""
 
     def refuse(self: T, name: str, value: object = None) -> NoReturn:
         settings = [each.name for each in fields(Settings)]
@@ -133,7 +133,7 @@ class Body:
     inputs:
         Names of the block's inputs that the body uses.
     title:
-        Display name. If it is empty, only the body's name is displayed. Not an identifier.
+        Display name, which need not be an identifier. If it is empty, the body's name is displayed.
     """
 
     nodes: tuple[Node, ...] = ()
@@ -178,7 +178,7 @@ class Node:
     Parameters
     ----------
     id:
-        Unique in the graph, a Python identifier: it may become a variable in the exported code.
+        Unique in the graph, and a Python identifier, because it may become a variable in the code.
     op:
         DALI's name, for example ``random_resized_crop``; for a block its kind, for example ``if``.
     args:
@@ -190,12 +190,12 @@ class Node:
         Device on which the node runs. If it is None, the node runs on the device of its inputs,
         and a decoder on the device in the graph's settings.
     seed:
-        For random operators: added to the graph's seed. It never changes, so that adding or
-        removing another node does not affect this one's random values.
+        Number that is added to the graph's seed, for random operators. It never changes, so that
+        adding or removing a different node does not affect this node's random values.
     bodies:
         Bodies of a block by name. All bodies have the outputs of the block.
     muted:
-        Whether it is excluded from runs, as if it were removed (``graph.execution.active``).
+        Whether the node is excluded from runs, as if it were removed (``graph.execution.active``).
 
     ::
 
@@ -225,7 +225,7 @@ class Node:
         return replace(self, inputs={**self.inputs, **ports})
 
     def without(self, names: Collection[str]) -> Self:
-        """Return a copy of the node without the values and links of these arguments and inputs."""
+        """Return a copy of the node without values or links for the given arguments and inputs."""
         args = {name: value for name, value in self.args.items() if name not in names}
         inputs = {name: port for name, port in self.inputs.items() if name not in names}
         return replace(self, args=args, inputs=inputs)
@@ -248,8 +248,8 @@ class Source(Node):
     Parameters
     ----------
     kind:
-        Module of ``workbench.sources`` for its kind of data. Empty for a DALI reader whose
-        arguments specify the data.
+        Name of the module in ``workbench.sources`` for this kind of data. It is empty for a DALI
+        reader whose arguments specify the data.
     dataset:
         The data parameter of the exported program. Sources with equal names read the same data.
     """
@@ -290,8 +290,8 @@ class Settings:
     """Number of parallel pipelines in one process, each on its own shard (``graph.pipelines``).
     ``num_threads`` and ``prefetch_queue_depth`` apply to each pipeline."""
     executor: Executor = "dynamic"
-    """``static`` means ``exec_dynamic=False`` in DALI. ``separate`` is ``static`` with two queues:
-    of depth ``prefetch_queue_depth`` on the device, and of twice that depth on the host."""
+    """DALI's executor: ``static`` means ``exec_dynamic=False``, and ``separate`` also has two
+    queues, of depth ``prefetch_queue_depth`` on the device and of twice that depth on the host."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise _unknown_setting(name)
@@ -385,7 +385,7 @@ class Graph(GraphMethods):
         return Body(self.nodes, self.outputs)
 
     def bodies(self) -> Iterator[tuple[str, Body]]:
-        """Yield every body with its scope, such as ``if.then``, starting with the graph ("")."""
+        """Yield every body with its scope, such as ``if.then``, after the graph itself ("")."""
         waiting = [("", self.body)]
         while waiting:
             scope, body = waiting.pop(0)
@@ -407,7 +407,7 @@ class Graph(GraphMethods):
             yield from body.nodes
 
     def node(self, node_id: str) -> Node:
-        """Return the node with an id, at any depth. Raises GraphEditError if there is none.
+        """Return the node with the given id, at any depth. Raises GraphEditError if there is none.
 
         ::
 
@@ -438,20 +438,17 @@ class Graph(GraphMethods):
         return port.node in self._places and not self._places[port.node][1]
 
     def feeding(self, port: Port) -> Port | None:
-        """Return the outer port that is connected to a body's input, or None."""
+        """Return the outer port that is connected to the body's input ``port``, or None."""
         block = block_of(port.node)
         return self.node(block).inputs.get(port.output) if self.has(block) else None
 
     @property
     def scope(self) -> str:
-        """Scope of this body in the graph that contains it, such as ``if.then``; else empty."""
+        """Scope of this body, such as ``if.then``, in the graph that contains it, or ""."""
         return self.enclosing[1] if self.enclosing is not None else ""
 
     def scope_of(self, node_id: str) -> str:
-        """Return the scope of the body that contains a node, such as ``if.then``, or "".
-
-        Raises GraphEditError for an unknown node.
-        """
+        """Return the scope of the body that contains a node: ``if.then``, or "" at top level."""
         self.node(node_id)
         return self._places[node_id][1]
 
@@ -471,7 +468,7 @@ class Graph(GraphMethods):
         return [edge for edge in self.edges if edge.source.node == node_id]
 
     def replace_node(self, node: Node) -> Graph:
-        """Return the graph with the node of the same id replaced, at any depth."""
+        """Return the graph in which ``node`` replaces the node with the same id, at any depth."""
         scope = self.scope_of(node.id)
         nodes = _with_node(self.nodes if not scope else self.body_at(scope).nodes, node)
         if not scope:
@@ -479,7 +476,7 @@ class Graph(GraphMethods):
         return self.replace_body(scope, replace(self.body_at(scope), nodes=nodes))
 
     def substitute(self, node_id: str, *nodes: Node) -> Graph:
-        """Replace a top-level node by other nodes, and return the graph."""
+        """Return the graph with a top-level node replaced by ``nodes``."""
         at = self.nodes.index(self.node(node_id))
         return replace(self, nodes=(*self.nodes[:at], *nodes, *self.nodes[at + 1 :]))
 
@@ -489,7 +486,7 @@ class Graph(GraphMethods):
         return replace(self, nodes=body.nodes, outputs=body.outputs)
 
     def body_at(self, scope: str) -> Body:
-        """Return the body with a scope, such as ``if.then``. Raises GraphEditError if unknown."""
+        """Return the body at a scope such as ``if.then``. Raises GraphEditError if unknown."""
         if not scope:
             return self.body
         block, _, name = scope.rpartition(".")
@@ -564,7 +561,7 @@ def edges_of(nodes: Sequence[Node]) -> Iterator[Edge]:
 
 
 def used_ports(graph: Graph) -> KeysView[Port]:
-    """Return all ports that nodes and outputs use, including inside blocks, without duplicates."""
+    """Return all ports that nodes and outputs use, also inside blocks, without duplicates."""
     return dict.fromkeys(port for _, body in graph.bodies() for port in body.used_ports).keys()
 
 

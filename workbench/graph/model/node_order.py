@@ -1,4 +1,4 @@
-"""Execution order and dependencies of nodes."""
+"""Determine the execution order and the dependencies of nodes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.graph.model import Graph, Node, Port, block_of
 def topological(graph: Graph) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
     """Return the top-level nodes in topological order, and the nodes on or downstream of a cycle.
 
-    Sorted by ``running_order``.
+    See ``running_order``.
     """
     return running_order(graph.nodes)
 
@@ -70,7 +70,7 @@ def ancestors(graph: Graph, ports: list[Port]) -> set[str]:
 
 
 def descendants(graph: Graph, nodes: Collection[str]) -> set[str]:
-    """Return the ids of the other top-level nodes that depend on the given nodes."""
+    """Return the ids of the top-level nodes outside ``nodes`` that depend on nodes in ``nodes``."""
     found: set[str] = set()
     waiting = list(nodes)
     while waiting:

@@ -1,4 +1,4 @@
-"""Operators of DALI as methods of graphs, of values of a graph, and of ``workbench.fn``.
+"""Provide DALI's operators as methods of graphs, of values of a graph, and of ``workbench.fn``.
 
 ``graph.rotate(angle=5)`` and ``graph.noise.gaussian(stddev=20)`` are looked up in the catalogue
 when called, so this module names no operator. ``operators.pyi`` has the signatures.
@@ -22,16 +22,16 @@ class Calls(Protocol):
     """Interface of the object that creates operator methods."""
 
     def attribute(self, owner: Any, name: str) -> Any:
-        """Return the output, method or group of methods with a name, or raise AttributeError."""
+        """Return the output, method or group of methods ``name``, or raise AttributeError."""
 
     def unbound(self, owner: type, name: str) -> Any:
-        """Return a class's method as a function of the instance, or raise AttributeError."""
+        """Return the method ``name`` as a function of the instance, or raise AttributeError."""
 
     def names(self, owner: Any) -> list[str]:
         """Return all names that ``attribute`` accepts."""
 
     def item(self, graph: Any, node_id: str) -> Any:
-        """Return the node of a graph with an id, or raise GraphEditError."""
+        """Return the node with the id ``node_id``, or raise GraphEditError."""
 
     def call(self, graph: Any, *image: object, **options: Any) -> Any:
         """Apply a graph to one image."""
@@ -130,7 +130,7 @@ def operator_function(
 ) -> Callable[..., Any]:
     """Return ``call`` as a function with the signature and documentation of an operator.
 
-    ``bound`` is for methods, whose first input is the graph or value.
+    ``bound`` is true for a method, whose first input is the graph or value.
     """
 
     def operator(*inputs: Any, **arguments: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Custom policies for automatic augmentation: their representation in a graph, and validation.
+"""Represent and validate custom policies for automatic augmentation.
 
 A policy is a list of sub-policies; one of them is applied to each sample. A sub-policy is a list
 of operations, applied in order::
@@ -106,7 +106,7 @@ def _operation_fault(operation: Value, bins: int) -> tuple[str, str] | None:
 
 
 def _number(value: Value | None) -> float | None:
-    """Convert a finite number to a float, or return None for other values."""
+    """Return a number as a float. Return None if it is too large or not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if abs(value) < 2**63 else None
@@ -117,7 +117,7 @@ def _short(value: Value) -> str:
 
 
 def policy_text(policy: Value) -> str:
-    """Return a summary for display, such as ``25 sub-policies``."""
+    """Summarise a policy for display, such as ``25 sub-policies``."""
     count = len(policy) if isinstance(policy, tuple) else 0
     return f"{count} sub-polic{'y' if count == 1 else 'ies'}"
 

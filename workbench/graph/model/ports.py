@@ -1,4 +1,4 @@
-"""The ports of a node, from its operator or, for a block, from its bodies."""
+"""Determine the ports of a node from its operator or, for a block, from its bodies."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _kind(name: str) -> PortKind:
 
 
 def _named_output(node: Node, index: int, name: str) -> PortSpec:
-    """Return an output that the node names, with the type that its arguments declare."""
+    """Return an output whose name and type the arguments of the node declare."""
 
     def declared(argument: str) -> Value | None:
         given = node.args.get(argument)
@@ -101,7 +101,7 @@ def output_ports(node: Node, spec: OpSpec | None) -> list[Port]:
 
 
 def positional_ports(node: Node, spec: OpSpec) -> dict[str, PortKind]:
-    """Return the kind of each positional input by name: declared inputs, then others in use."""
+    """Return the kind of each positional input by name: first declared ones, then others in use."""
     if spec.bodies:
         named: dict[str, PortKind] = {port.name: port.kind for port in spec.inputs}
         others = (name for name in node.inputs if name not in named and name not in spec.args)
@@ -137,7 +137,7 @@ def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
 
 
 def used_inputs(node: Node, catalog: Catalog) -> list[Port]:
-    """Return the ports connected to a node, without inputs of a block that its bodies ignore."""
+    """Return the ports connected to a node, excluding block inputs that no body uses."""
     if not node.bodies:
         return list(node.inputs.values())
     spec = catalog[node.op]

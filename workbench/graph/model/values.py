@@ -1,4 +1,4 @@
-"""Checks of single argument values against the kinds in DALI's schema."""
+"""Check single argument values against the kinds in DALI's schema."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _LAYOUT_ARGUMENTS = ("layout", "layouts", "axis_names", "axis_name")
 
 
 def elements(value: Value) -> tuple[Value, ...]:
-    """Return the elements of a list argument as a tuple, also for a single value."""
+    """Return the elements of a list argument as a tuple. A single value becomes a tuple of one."""
     return value if isinstance(value, tuple) else (value,)
 
 
@@ -107,7 +107,7 @@ def value_fault(arg: ArgSpec, value: Value) -> tuple[str, str] | None:
 
 
 def _range_fault(arg: ArgSpec, items: tuple[Value, ...]) -> tuple[str, str] | None:
-    """Return the problem and the fix if numbers, valid for DALI, are out of range; else None."""
+    """Return the problem and the fix if numbers that DALI accepts are out of range, else None."""
     numbers = [item for item in items if isinstance(item, int | float)]
     if arg.form == "flag" and arg.kind == "int" and any(item not in (0, 1) for item in numbers):
         return f"{_show(items)} is not 0 or 1", "Use 0 or 1."
@@ -150,7 +150,7 @@ _ZERO = {
 def kind_fault(arg: ArgSpec, value: Value) -> str | None:
     """Return why a value does not have the argument's kind, or None. Ranges are not checked.
 
-    Always None for the kinds ``object`` and ``policy``, which allow several types of values.
+    The result is always None for the kinds ``object`` and ``policy``, which allow several types.
     """
     element = arg.kind.removesuffix("_list")
     if element not in _SCALARS:

@@ -1,4 +1,4 @@
-"""Rewrites that make a graph faster: one function each, in a module per subject.
+"""Define rewrites that make a graph faster, one function each, in a module per subject.
 
 A rewrite is a function decorated with ``rewrite`` or ``placement``. The name of the rewrite is the
 function's name with hyphens. The docstring states what is replaced by what, and why the pixels
@@ -28,7 +28,7 @@ Nodes = Callable[[TypedGraph], Iterable[str]]
 AtNode = Callable[[TypedGraph, str], Graph | None]
 
 _MOST_SITES = 400
-"""Maximum number of applications of rewrites to one graph, in case of an endless loop."""
+"""Maximum number of times that rewrites are applied to one graph, to end an infinite loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def _sites_of(rewrite: Rewrite, typed: TypedGraph, only: str = "") -> Iterator[G
 def rewrite(
     title: str, *, exact_on: frozenset[str] = frozenset(), tried_last: bool = False
 ) -> Callable[[Sites], Rewrite]:
-    """Decorator for a function that yields a body after each possible application of a rewrite."""
+    """Decorator for a function that applies a rewrite to a body, and yields one body per place."""
 
     def decorate(sites: Sites) -> Rewrite:
         return Rewrite(*_named(sites, title), sites, exact_on, tried_last=tried_last)
@@ -101,7 +101,7 @@ def rewrite(
 
 
 def placement(title: str, nodes: Nodes) -> Callable[[AtNode], Rewrite]:
-    """Decorator for a function that moves a node to the other device, or returns None.
+    """Decorator for a function that moves a node to the CPU or GPU, or returns None.
 
     The resulting rewrite is measured for each node separately. Its class is near, not exact.
     """
@@ -128,9 +128,9 @@ EVERYWHERE = frozenset({"cpu", "gpu"})
 
 @cache
 def load_rewrites() -> Mapping[str, Rewrite]:
-    """Return all rewrites by name, in the order in which they are tried: exact before near.
+    """Return all rewrites by name, in the order in which they are tried.
 
-    Within each class, rewrites with ``tried_last`` come last.
+    Exact rewrites come before near ones. Within each class, rewrites with ``tried_last`` come last.
     """
     names = (info.name for info in iter_modules(__path__) if not info.name.startswith("_"))
     modules = [import_module(f"{__name__}.{name}") for name in names]
@@ -156,7 +156,7 @@ def find_rewrite(name: str) -> Rewrite:
 
 
 def by_node(typed: TypedGraph, names: Collection[str]) -> list[str]:
-    """Replace each rewrite that is measured node by node by one ``NAME@NODE`` per node."""
+    """Replace each rewrite that is measured node by node with one ``NAME@NODE`` per node."""
     found = []
     for name in names:
         nodes = find_rewrite(name).nodes
@@ -181,10 +181,10 @@ def rewrite_law(name: str) -> str:
 
 
 def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
-    """Apply rewrites wherever possible; return the same graph if none applies.
+    """Apply rewrites wherever possible. If none applies, the same graph is returned.
 
-    Also applies rewrites that another rewrite makes possible, and skips applications that would add
-    a fault. Raises GraphEditError for an unknown name.
+    Also applies rewrites that a previous rewrite makes possible, and skips applications that would
+    add a fault. Raises GraphEditError for an unknown name.
     """
     found = {name: find_rewrite(name) for name in names}
     chosen = [found[name] for name in in_order(names)]
@@ -200,7 +200,7 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
 def _sound_results(
     rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
 ) -> Iterator[TypedGraph]:
-    """Yield the whole graph after each application of a rewrite, unless that adds a fault."""
+    """Yield the whole graph after each application of a rewrite, except those that add a fault."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
             after = typed.for_graph(body.whole)

@@ -1,4 +1,4 @@
-"""Queries and edits of a body that the rewrites share."""
+"""Query and edit a body. The functions are shared by the rewrites."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CROP_WINDOW = (
 def pairs(
     typed: TypedGraph, before: Collection[str], after: Collection[str]
 ) -> Iterator[tuple[Node, Node]]:
-    """Yield pairs of nodes with these operators in which only the second uses the first."""
+    """Yield pairs of nodes with these operators. The second is the first one's only consumer."""
     for node in typed.graph.nodes:
         if node.op in after:
             feeding = fed_by(typed, node)
@@ -31,7 +31,7 @@ def pairs(
 
 
 def fed_by(typed: TypedGraph, node: Node) -> Node | None:
-    """Return the node that feeds a node's data input, or None if it also feeds other nodes."""
+    """Return the node that feeds a node's data input, or None if that node has other consumers."""
     graph = typed.graph
     port = node.inputs.get(data_name(typed, node))
     if port is None or node.muted or not any(each.id == port.node for each in graph.nodes):
@@ -42,7 +42,7 @@ def fed_by(typed: TypedGraph, node: Node) -> Node | None:
 
 
 def next_node(typed: TypedGraph, node: Node) -> Node | None:
-    """Return a node's only consumer, or None unless the node is the consumer's data input."""
+    """Return a node's only consumer, or None unless the node feeds the consumer's data input."""
     edges = typed.graph.consumers(node.id)
     if len(edges) != 1:
         return None
@@ -78,13 +78,13 @@ def has_args(node: Node, *names: str) -> bool:
 
 
 def set_arguments(node: Node, *names: str) -> dict[str, Value | Port]:
-    """Return the values or source ports of these arguments, without arguments that are not set."""
+    """Return the values or source ports of those of the named arguments that are set."""
     every: Mapping[str, Value | Port] = {**node.args, **node.inputs}
     return {name: every[name] for name in names if name in every}
 
 
 def is_value(typed: TypedGraph, node: Node, name: str, *allowed: Value) -> bool:
-    """Return whether an argument has one of these fixed values, explicitly or by default."""
+    """Return whether an argument's fixed value, explicit or default, is one of ``allowed``."""
     return value_of(node, typed.spec(node), name) in allowed
 
 
@@ -103,7 +103,7 @@ def output_of(typed: TypedGraph, node: Node) -> Port:
 def merge_nodes(typed: TypedGraph, first: Node, second: Node, merged: Node) -> Graph:
     """Replace ``second`` by ``merged`` and remove ``first``, which is connected to ``second``.
 
-    ``merged`` is connected to the source of ``first`` and has the id of one of the two.
+    ``merged`` is connected to the source of ``first``, and has the id of ``first`` or ``second``.
     """
     source = first.inputs[typed.spec(first).inputs[0].name]
     name = typed.spec(merged).inputs[0].name
@@ -175,9 +175,9 @@ _CUTS = frozenset({"crop", "slice"})
 def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
     """Return whether a node computes each output pixel only from the same pixel and arguments.
 
-    Includes ``contrast``, whose centre is an argument, but neither random values per pixel (noise)
-    nor operators that use other pixels (``equalize``, blur). True for a block if it is true for all
-    nodes in it that process the image.
+    This includes ``contrast``, whose centre is an argument. It excludes random values per pixel
+    (noise) and operators that use other pixels (``equalize``, blur). A block is pixelwise if all
+    nodes in it that process the image are.
     """
     if node.muted:
         return False
@@ -197,7 +197,7 @@ def is_pixelwise(typed: TypedGraph, node: Node) -> bool:
 
 
 def _applies_to_all_pixels(shape: Extents | None, image: TensorType) -> bool:
-    """Return whether an operand is a scalar, or has one number per channel of an HWC image."""
+    """Return whether an operand is a scalar or an array with a number per channel (HWC image)."""
     if shape is None or shape == ():
         return shape == ()
     ones = all(extent == 1 for extent in shape[:-1])
@@ -235,7 +235,7 @@ def _within(node: Node, axes: set[int]) -> bool:
 
 
 def precedes_crop(typed: TypedGraph, node: Node | None) -> bool:
-    """Return whether a node is a crop or slice, or a flip with one after it."""
+    """Return whether a node is a crop or slice, or is a flip that is followed by one."""
     while node is not None and chooses_pixels(typed, node):
         if node.op in _CUTS:
             return True

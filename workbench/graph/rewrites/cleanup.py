@@ -1,4 +1,4 @@
-"""Rewrites that remove nodes, merge them, or replace them by a value."""
+"""Remove nodes, merge them, or replace them by a value."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def fold_constants(typed: TypedGraph) -> Iterator[Graph]:
 
 
 def _constant(node: Node) -> float | None:
-    """Return the number that a node outputs for all samples, or None if samples differ."""
+    """Return the number that a node outputs for all samples, or None if the samples differ."""
     if node.muted or has_args(node, "shape", "dtype") or node.inputs:
         return None
     if node.op == "random.coin_flip":

@@ -1,4 +1,4 @@
-"""Rewrites of colour operators."""
+"""Merge, move and replace colour operators."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _TWIST_NAMES: Mapping[str, Mapping[str, str]] = {
     "hsv": {"hue": "hue", "saturation": "saturation", "value": "brightness"},
     _TWIST: {name: name for name in ("hue", "saturation", "contrast", "brightness")},
 }
-"""For each operator, its arguments and the equivalent arguments of ``color_twist``."""
+"""Arguments of each operator, mapped to the equivalent arguments of ``color_twist``."""
 _OTHERWISE = ("brightness_shift", "contrast_center", "image_type")
 
 

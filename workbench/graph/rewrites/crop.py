@@ -1,4 +1,4 @@
-"""Rewrites of crops and slices."""
+"""Merge crops and slices, and move operators across them."""
 
 from __future__ import annotations
 

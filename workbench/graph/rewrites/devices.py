@@ -1,4 +1,4 @@
-"""Rewrites that move nodes between CPU and GPU."""
+"""Move nodes between the CPU and the GPU."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _cpu_nodes(typed: TypedGraph) -> Iterator[str]:
 
 
 def _data_sources(typed: TypedGraph, node: Node) -> list[Port]:
-    """Return the sources of a node's data inputs, without inputs that accept either device."""
+    """Return the sources of a node's data inputs, excluding inputs that accept either device."""
     spec = typed.spec(node)
     return [port for name, port in node.inputs.items() if port_device(spec, name) != "any"]
 

@@ -1,4 +1,4 @@
-"""Rewrites that move operators into and out of ``crop_mirror_normalize``."""
+"""Move operators into and out of ``crop_mirror_normalize``."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def _affine_steps(typed: TypedGraph, end: Node) -> list[tuple[Node, Affine]]:
 
 
 def _affine(typed: TypedGraph, node: Node) -> Affine | None:
-    """Return factor and addend of a node that is an affine map on floats, or None."""
+    """Return the factor and addend of a node that is an affine map of floats, or None."""
     if node.muted or node.device is not None or node.op not in typed.catalog:
         return None
     if node.op == "cast":
@@ -257,7 +257,7 @@ def _affine(typed: TypedGraph, node: Node) -> Affine | None:
 
 
 def _operand(graph: Graph, node: Node) -> Affine | None:
-    """Return factor and addend of arithmetic with a constant, or None."""
+    """Return the factor and addend of arithmetic with a constant, or None."""
     if node.inputs.keys() - {"data", "other"} or "data" not in node.inputs:
         return None
     turns = node.op in ("math.add", "math.mul")
@@ -278,7 +278,7 @@ def _operand(graph: Graph, node: Node) -> Affine | None:
 
 
 def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
-    """Return factor and addend of ``normalize`` with fixed mean and deviation, or None."""
+    """Return the factor and addend of ``normalize`` with a fixed mean and deviation, or None."""
     if not {*node.args, *node.inputs} <= _FIXED:
         return None
     mean, deviation = (_numbers(graph, node, name, name) for name in ("mean", "stddev"))
@@ -292,7 +292,7 @@ def _fixed_statistics(graph: Graph, node: Node) -> Affine | None:
 
 
 def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
-    """Return the constant at input ``port``, else the value of the only set argument, or None."""
+    """Return the constant at the input ``port``, else the value of the only argument, or None."""
     if port in node.inputs:
         return _constant(graph, node.inputs[port])
     values = [node.args[name] for name in args if name in node.args]
@@ -302,7 +302,7 @@ def _numbers(graph: Graph, node: Node, port: str, *args: str) -> Factors | None:
 
 
 def _constant(graph: Graph, port: Port) -> Factors | None:
-    """Return the value of a ``constant`` node, one number or one per channel, or None."""
+    """Return the value of a ``constant`` node (one number, or one per channel), or None."""
     node = next((each for each in graph.nodes if each.id == port.node), None)
     if node is None or node.op != "constant" or node.inputs or node.muted:
         return None

@@ -1,4 +1,4 @@
-"""Rewrites of resizes and warps."""
+"""Merge resizes and warps, and move operators across them."""
 
 from __future__ import annotations
 

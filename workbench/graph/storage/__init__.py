@@ -1,1 +1,1 @@
-"""Graphs as JSON, and the data stored with them: positions, saved samples, recipes."""
+"""Store graphs as JSON, together with positions, saved samples and the import report."""

@@ -1,4 +1,4 @@
-"""Report of an import: which nodes are exact, changed or opaque, and why.
+"""Report which nodes of an imported graph are exact, changed or opaque, and why.
 
 The report is stored in the graph file.
 """
@@ -59,7 +59,7 @@ class ImportIssue:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ImportReport:
-    """Which parts of a program were imported exactly, changed, made opaque or omitted, and why.
+    """Report of the parts of a program that were imported exactly, changed, made opaque or omitted.
 
     ::
 
@@ -73,13 +73,12 @@ class ImportReport:
     entries: tuple[ImportIssue, ...] = ()
     """Issues of kinds ``opaque``, ``changed`` and ``refused``."""
     faults: tuple[ImportIssue, ...] = ()
-    """Reasons, besides opaque nodes, why the workbench cannot run the imported graph."""
+    """Reasons other than opaque nodes why the workbench cannot run the imported graph."""
     notes: tuple[str, ...] = ()
     """Other notes, such as the folder that the imported program reads."""
     assumed: Mapping[str, str] = field(default_factory=FrozenDict)
-    """Defaults, as Python code, of values that the program requires and the caller did not pass, by
-    name. Pass other values with ``args`` or, on the command line, ``--arg``.
-    """
+    """Assumed values, as Python code by name, that the program requires and the caller did not
+    pass. Pass different values with ``args`` or, on the command line, ``--arg``."""
     changed_nodes: tuple[str, ...] = ()
     """For a composition: ids of the nodes of changed transforms, whose issues have no node ids."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)

@@ -1,4 +1,4 @@
-"""Positions of nodes on the canvas, frames and notes, which are stored next to the graph.
+"""Store the positions of nodes on the canvas, frames and notes next to the graph.
 
 In a graph file the layout is a separate entry that does not affect runs::
 
@@ -196,7 +196,7 @@ class Document:
     """The import report, or None if the graph was not imported."""
 
     def with_graph(self, graph: Graph) -> Document:
-        """Return the document with another graph; positions of remaining nodes are preserved."""
+        """Return the document with a new graph. The positions of remaining nodes are preserved."""
         origins = self.origins
         if not all(map(graph.whole.has, origins)):
             origins = {node: at for node, at in origins.items() if graph.whole.has(node)}

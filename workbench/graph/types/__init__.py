@@ -1,1 +1,1 @@
-"""Devices, element types, layouts and shapes at every port, inferred without running."""
+"""Infer devices, element types, layouts and shapes at every port without running the graph."""

@@ -1,4 +1,4 @@
-"""The device of each node, and the kind of data at each port."""
+"""Determine the device of each node and the kind of data at each port."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def first_outputs_pixels(node: Node, catalog: Catalog) -> bool:
 
 
 def infer_devices(graph: Graph, catalog: Catalog) -> Mapping[str, Device]:
-    """Return the device of every node by id; ``cpu`` for nodes of unknown operators.
+    """Return the device of every node by id. Nodes of unknown operators get ``cpu``.
 
     Inputs of bodies and outputs of blocks also have entries, with ``str(port)`` as the key:
     ``device_of`` looks them up. A node's own ``device`` takes precedence; a decoder follows the

@@ -1,7 +1,7 @@
-"""Effects of operators on the shape: a function for each ``ShapeWord`` of the overlay.
+"""Compute the effect of operators on the shape, with a function for each ``ShapeWord``.
 
 Each function receives the call and its input type, and returns the output type, without setting
-the element type. Facts were verified with DALI 2.4; the tests compare them with the outputs of
+the element type. The rules were verified with DALI 2.4; the tests compare them with the outputs of
 every operator.
 """
 
@@ -68,7 +68,7 @@ def _shape(call: TypedCall, flow: TensorType) -> TensorType:
 def _extents_of(call: TypedCall, name: str) -> Extents | None:
     """Return the shape that an argument specifies, or None if the argument is not set.
 
-    For a constant without a shape, the shape has one axis: its number of values.
+    A constant without a shape has one axis, whose size is the number of its values.
     """
     if call.spec.name == "constant" and not call.is_set(name):
         values = call.integers("fdata") or call.integers("idata")
@@ -249,7 +249,7 @@ def _per_frame(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _frames(call: TypedCall, flow: TensorType) -> TensorType:
-    """Return the type of a video reader's or decoder's sequences: F is None if videos decide it."""
+    """Return the type of the sequences that a video reader or decoder outputs."""
     count = (call.integers("sequence_length") or (None,))[0]
     if call.is_set("frames"):
         linked = call.fed["frames"].shape if "frames" in call.node.inputs else None
@@ -292,7 +292,7 @@ _DIMENSIONS: Mapping[str, Mapping[int, int]] = {
     "shear": {2: 2, 6: 3},
     "angles": {2: 2, 6: 3},
 }
-"""Number of coordinates for each number of values, by argument of ``transforms.*``."""
+"""Number of coordinates that each number of values implies, by argument of ``transforms.*``."""
 
 
 def _points(call: TypedCall, flow: TensorType) -> TensorType:
@@ -419,7 +419,7 @@ def _resize(call: TypedCall, flow: TensorType) -> TensorType:
 
 
 def _repeated(values: Extents | None, count: int) -> Extents:
-    """Repeat a single value ``count`` times; any other wrong number of values becomes unknown."""
+    """Repeat a single value ``count`` times. Values of any other wrong number become unknown."""
     if values is not None and len(values) == 1:
         return values * count
     return values if values is not None and len(values) == count else (None,) * count
@@ -480,9 +480,10 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
 _SLACK = 1e-2
 """Tolerance in pixels that DALI uses so that rounding does not enlarge a canvas."""
 _MOST_ANGLE = 720
-"""Maximum angle in degrees for which the canvas is computed. DALI's floats lose precision above."""
+"""Maximum angle in degrees for which the canvas is computed, because DALI's floats lose precision.
+"""
 _UNSURE = 1e-3
-"""If a side is this close to an integer (in pixels), its size depends on DALI's rounding."""
+"""Distance from an integer, in pixels, within which DALI's rounding decides the size of a side."""
 
 
 def _rotated_canvas(call: TypedCall, flow: TensorType, axes: list[str]) -> dict[str, int | None]:

@@ -1,4 +1,4 @@
-"""Element type, layout and shape at every port, inferred before running.
+"""Infer the element type, layout and shape at every port before running.
 
 The rules are data: ``OutputRule`` in the catalogue.
 """
@@ -88,9 +88,9 @@ def _infer_block(node: Node, catalog: Catalog, types: dict[Port, TensorType]) ->
 
 
 def _widen_inputs(node: Node, types: dict[Port, TensorType]) -> bool:
-    """Remove sizes from body inputs that differ after a body, which returns the next one's input.
+    """Remove the sizes of body inputs that a body changes, as its outputs feed the next body.
 
-    Return True if an input has changed.
+    Returns True if an input has changed.
     """
     changed = False
     for inner, _ in body_inputs(node):

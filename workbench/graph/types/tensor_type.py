@@ -1,4 +1,4 @@
-"""The type at a port: element type, layout and shape, as far as known."""
+"""Represent the type at a port: element type, layout and shape, as far as they are known."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class TensorType:
 
     @property
     def channels(self) -> int | None:
-        """Size along axis C, or 1 without such an axis."""
+        """Size of the axis C, or 1 if there is no such axis."""
         if self.axes is None or self.shape is None:
             return None
         return self.shape[self.axes.index("C")] if "C" in self.axes else 1
@@ -209,7 +209,7 @@ def operands(node: Node, spec: OpSpec) -> list[str]:
 
 
 def operand_types(call: TypedCall) -> list[TensorType]:
-    """Return the types of an expression's operands. A constant is a scalar (``constant_type``)."""
+    """Return the types of an expression's operands. A constant is a ``constant_type`` scalar."""
     return [
         call.fed[name]
         if name in call.fed

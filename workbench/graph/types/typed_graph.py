@@ -1,4 +1,4 @@
-"""A graph with its catalogue, and with types and devices that are inferred once."""
+"""Combine a graph with its catalogue, and infer types and devices once."""
 
 from __future__ import annotations
 

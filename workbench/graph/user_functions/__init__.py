@@ -1,1 +1,1 @@
-"""User functions: their source code, and whether it is trusted."""
+"""Extract the source code of user functions, and decide whether it is trusted."""

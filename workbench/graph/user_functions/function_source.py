@@ -118,7 +118,7 @@ def _not_a_function_text(value: Any) -> str:
 
 
 def _is_own(decorator: ast.expr, known: Mapping[str, Any]) -> bool:
-    """Return whether a decorator is ``workbench.node``, also under an alias."""
+    """Return whether a decorator is ``workbench.node``, possibly under an alias."""
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     parts = ast.unparse(called).split(".")
     value = known.get(parts[0])
@@ -185,7 +185,7 @@ def global_names(text: str) -> Iterator[str]:
 
 
 def decorates_node(decorator: ast.expr) -> bool:
-    """Return whether a decorator is one of the workbench, by its name."""
+    """Return whether a decorator has the name of one of the workbench's decorators."""
     return _is_own(decorator, {})
 
 
@@ -208,7 +208,7 @@ def function_location(function: Callable[..., Any], line: int = 1) -> str:
 
 
 def definition_source(source: str, name: str, imports_inside: bool = True) -> str | GraphEditError:
-    """Return the source code of a function in a script, like ``function_source``, or the error.
+    """Return the source code of a function in a script as ``function_source`` does, or an error.
 
     The script is not imported, and errors are returned instead of raised.
     """
@@ -481,7 +481,7 @@ def _full_name(node: ast.expr, names: dict[str, str]) -> str:
 
 
 def _mutated_defaults(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield line and name of mutable default values that a function changes."""
+    """Yield the line and name of each mutable default value that a function changes."""
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue

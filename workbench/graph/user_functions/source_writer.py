@@ -53,7 +53,7 @@ class Construction(NamedTuple):
 
 
 Constructions = Callable[[Any], Construction | None]
-"""Returns the arguments with which an object was created, or None if they are unknown."""
+"""Function that returns the arguments with which an object was created, or None if unknown."""
 
 
 class SourceFunction(NamedTuple):
@@ -71,10 +71,10 @@ def source_function(
     writer: SourceWriter | None = None,
     called: bool = False,
 ) -> SourceFunction:
-    """Return the code of a source; ``name`` is the name of a function that creates it.
+    """Return the code of a source. ``name`` is for a function that creates it, if one is needed.
 
-    If ``called``, ``source`` is a class or function whose call without arguments is the source.
-    Raises GraphEditError with the reason, which names the value that cannot be written.
+    If ``called``, ``source`` is a class or function that returns the source when called without
+    arguments. Raises GraphEditError with the reason, which names the value that cannot be written.
     """
     writer = writer or SourceWriter()
     text = writer.expression(source)
@@ -94,7 +94,7 @@ class SourceWriter:
         self.imports: dict[str, None] = {}
         self.parts: dict[str, str] = {}
         self.values: dict[str, Any] = {}
-        """Name -> the value that it has in the code."""
+        """Value of each name in the code."""
         self._pending: list[Any] = []
         """Objects whose arguments are being written."""
 
@@ -106,7 +106,7 @@ class SourceWriter:
         return f"def {name}():\n{_indented(shown)}\n"
 
     def expression(self, value: Any) -> str:
-        """Return an expression for a value, and add what it needs."""
+        """Return an expression for a value, and add the definitions that it needs."""
         if any(value is each for each in self._pending):
             raise GraphEditError(f"{_named(value)} contains itself")
         self._pending.append(value)
@@ -203,7 +203,7 @@ class SourceWriter:
         return f"{function}({self._arguments(given)})"
 
     def _object(self, value: Any) -> str:
-        """Return a call that creates an object with the arguments that it was created with."""
+        """Return a call that recreates an object with its original arguments."""
         kind = type(value)
         if isinstance(value, MethodType):
             return f"{self.expression(value.__self__)}.{value.__name__}"
@@ -278,7 +278,7 @@ class SourceWriter:
             raise GraphEditError(words if name in words else f"{name}: {words}") from None
 
     def _bind(self, name: str, value: Any) -> None:
-        """Make a name have a value in the code."""
+        """Add code that assigns a value to a name."""
         if name in self.values:
             if _is_same(self.values[name], value):
                 return
@@ -318,7 +318,7 @@ class SourceWriter:
 
 
 class Scope(NamedTuple):
-    """Values of the names that a function or class uses: of its closure, and of its module."""
+    """Values of the names that a function or class uses, from its closure and from its module."""
 
     closure: Mapping[str, Any]
     module: Mapping[str, Any]
@@ -416,7 +416,7 @@ def _definition_at(code: CodeType, name: str, is_class: bool) -> tuple[str, ast.
 
 
 def _used_names(text: str) -> Iterator[str]:
-    """Yield the external names that a definition uses or assigns, also in its decorators."""
+    """Yield the external names that a definition uses or assigns, including its decorators."""
     whole = symtable.symtable(text, "<source>", "exec")
     tables, found = [whole], dict[str, None]()
     while tables:
@@ -455,7 +455,7 @@ def _text_of(lines: list[str], node: Any) -> str:
 
 
 def _without_annotations(text: str) -> str:
-    """Remove annotations of functions that use more than built-in names: they need imports."""
+    """Remove function annotations that use more than built-in names, because they need imports."""
     data = text.encode()
     starts = [0]
     for line in data.splitlines(keepends=True):

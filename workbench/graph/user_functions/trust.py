@@ -1,4 +1,4 @@
-"""Validation of user functions, and the set of source texts that this process trusts.
+"""Validate user functions, and remember which source texts this process trusts.
 
 Trust applies to a text, regardless of its origin: a text that was trusted once in this process is
 trusted again when pasted or reopened, and a changed letter makes it a different text. Nothing that
@@ -76,7 +76,7 @@ def trust_graph(graph: Graph) -> Graph:
 
 
 def trust_everything() -> None:
-    """Trust all code. For worker processes, because the parent sends only trusted code."""
+    """Trust all code. Worker processes call this, because the parent sends only trusted code."""
     _trust.everything = True
 
 

@@ -1,1 +1,1 @@
-"""Graphs derived from another graph: for validation, inference, comparison and samples."""
+"""Derive graphs from a graph: for validation, inference, comparison and single samples."""

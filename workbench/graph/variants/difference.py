@@ -1,4 +1,4 @@
-"""Differences between two graphs: nodes, arguments and inputs, outputs, settings."""
+"""Find the differences between two graphs: nodes, arguments and inputs, outputs, settings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class GraphDifference:
 
 
 class GraphDifferences(tuple[GraphDifference, ...]):
-    """Differences from one graph to another, returned by ``graph.diff``; a table in notebooks.
+    """Differences from one graph to another, returned by ``graph.diff``. Notebooks display a table.
 
     ::
 

@@ -1,4 +1,4 @@
-"""Outputs that identify each sample, and the graph that reproduces one sample."""
+"""Add outputs that identify each sample, and build the graph that reproduces one sample."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def without_missing_targets(graph: Graph, data: Datasets, catalog: Catalog) -> G
 
 
 def require_runs(before: Graph, converted: Graph, data: Datasets, catalog: Catalog) -> None:
-    """Raise DataError if a valid graph cannot run on data of another kind.
+    """Raise DataError if a valid graph cannot run on data of a different kind.
 
     ``converted`` is the graph converted for these data. The message names missing ports first.
     """
@@ -102,7 +102,7 @@ def require_runs(before: Graph, converted: Graph, data: Datasets, catalog: Catal
 
 
 def _kind_may_change(source: Source, data: Dataset) -> bool:
-    """Return whether a source of another kind is needed to read a dataset."""
+    """Return whether the kind of a source must change to read a dataset."""
     return data.kind != source.kind and data.kind not in load_source(source.kind).takes
 
 

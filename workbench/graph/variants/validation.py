@@ -1,4 +1,4 @@
-"""Graphs for validation and inference: the same operators without randomness."""
+"""Create graphs for validation and inference: the same operators without randomness."""
 
 from __future__ import annotations
 
@@ -149,12 +149,12 @@ def _middle_value(generator: Node) -> Value | None:
 # Inference: a graph without random augmentation
 
 _TO_ONE_SIZE = ("crop", "crop_mirror_normalize", "decoders.video")
-"""Operators that set the image size or decode. Random arguments get defaults; they are not removed.
+"""Operators that set the image size or decode. Only their random arguments are reset, to defaults.
 """
 
 
 def inference_graph(typed: TypedGraph) -> tuple[Graph, Mapping[str, str], Sequence[str]]:
-    """Return the graph without randomness, a sentence per changed node, and the removed nodes.
+    """Return the graph without randomness, a description of each change, and the removed nodes.
 
     A crop at a random position becomes a centre crop, ``random_resized_crop`` becomes a resize of
     the whole image, and other random nodes are removed. The result may have faults if another node
@@ -192,7 +192,7 @@ _CENTRED = frozenset({"crop_pos_x", "crop_pos_y", "crop_pos_z", "mirror", "start
 
 
 def _random_inputs(typed: TypedGraph, node: Node) -> set[str]:
-    """Return the names of a node's arguments, and of its control input, that are random."""
+    """Return the names of a node's random arguments, and of its control input if that is random."""
     names = node.inputs.keys() & {*typed.spec(node).args, kind_of(node).control}
     return {
         name

@@ -1,4 +1,4 @@
-"""Built-in graphs: one JSON file each.
+"""Load the built-in graphs, called recipes. Each is one JSON file.
 
 Recipes from papers cite the paper in ``about``; a note on the canvas names the source of each value
 and the differences from the paper.
@@ -73,7 +73,7 @@ def load_recipe(name: str) -> Graph:
 
 
 def load_recipe_document(name: str) -> Document:
-    """Return the recipe with a name as a document with frames and notes.
+    """Return the recipe ``name`` as a document with frames and notes.
 
     Raises GraphFormatError like ``load_recipe``.
     """
