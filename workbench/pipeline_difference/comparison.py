@@ -51,10 +51,12 @@ Array = NDArray[Any]
 MOST_SAMPLES = 1_000_000
 DEFAULT_SAMPLES = 1000
 WORST = 16
-"""Number of images that are shown: those with the largest differences."""
+"""Number of images to show: the images with the largest differences."""
 _CHUNK = 16
 _SEARCHED = 10
-"""Number of images on which changes are tried: half of them the worst, the rest evenly spaced."""
+"""Number of images on which changes are tried. Half of these are the images that differ most, and
+the others are evenly spaced in the data.
+"""
 _QUIET = {"NO_ALBUMENTATIONS_UPDATE": "1"}
 
 
@@ -74,21 +76,21 @@ def diff(
     """Compare two pipelines on the same images, and find the arguments that make them equal.
 
     ``a`` and ``b`` are graphs, compositions of torchvision, Albumentations or Kornia, functions
-    (encoded bytes, array or Pillow image -> array), lists of functions that run one after another,
-    or paths: a graph file, a recipe, a script, an exported program, ``file.py:name``. ``python_a``
-    and ``python_b`` are interpreters of other environments for a path or a graph, for example with
-    another version of DALI. The first ``samples`` images are compared. On both sides, random values
-    are fixed to the upper end of their range, and ``p`` to 1; notes of the result list them, and
-    ``equal`` also requires that the random arguments of both sides are equal.
-    ``model`` maps a stacked batch of results to logits.
+    that convert encoded bytes, an array or a Pillow image to an array, lists of functions that run
+    one after another, or paths: a graph file, a recipe, a script, an exported program,
+    ``file.py:name``. ``python_a`` and ``python_b`` are interpreters of other environments for a
+    path or a graph, for example with another version of DALI. The first ``samples`` images are
+    compared. On both sides, random values are fixed to the upper end of their range, and ``p`` to
+    1. The notes of the result list these values, and ``equal`` also requires that the random
+    arguments of both sides are equal. ``model`` maps a stacked batch of results to logits.
 
     The result contains the difference by step, the causes, and the 16 worst images. Each cause is
-    verified by running the changed pipeline. After Ctrl+C it contains what was measured::
+    verified by running the changed pipeline. After Ctrl+C, the result contains what was measured::
 
         graph = wb.read("photos").decode().resize(size=(64, 64))
         print(wb.diff(graph, graph["resize"].set(interp_type="INTERP_NN"), "photos", samples=8))
 
-    Raises ArgumentError for something that cannot be compared, and DataError for the data.
+    Raises ArgumentError if a pipeline cannot be compared, and DataError if the data cannot be used.
     """
     if not 1 <= samples <= MOST_SAMPLES:
         raise ArgumentError(f"diff: samples is {samples}. Use 1 to {MOST_SAMPLES:,}.")
@@ -128,7 +130,9 @@ class _Measured:
     images: int = 0
     different: int = 0
     counted: int = 0
-    """Number of images in ``total``: those whose values are finite in both or in neither side."""
+    """Number of images in ``total``. It excludes images where only one side has values that are not
+    finite.
+    """
     total: float = 0.0
     largest: float = 0.0
     sizes: int = 0

@@ -110,7 +110,10 @@ def image_difference(ours: Array, theirs: Array, scale: float) -> ImageDifferenc
 
 
 def same_finite(a: Array, b: Array) -> bool:
-    """True if the same values of both arrays are finite. Arrays of other shapes must be finite."""
+    """Return whether both arrays are finite at the same positions.
+
+    If their shapes differ, all values must be finite.
+    """
     finite = np.isfinite(a), np.isfinite(b)
     if a.shape != b.shape:
         return bool(finite[0].all() and finite[1].all())
@@ -156,10 +159,10 @@ def levels_per_unit(
 ) -> float:
     """Return the number of 8-bit levels in one standard deviation of the outputs.
 
-    ``results`` are the outputs of both sides, and ``gains`` the number of levels in one unit of
-    each, or None if no step of the side defines it. An unknown gain is inferred from values of 0
-    to 1 or 0 to 255. Without any gain, the standard deviation of the decoded ``pixels`` is used,
-    because normalisation changes the scale but hardly the contrast.
+    ``results`` are the outputs of both sides. ``gains`` contains the number of levels in one unit
+    of each side's output, or None if no step of the side defines it. An unknown gain is inferred
+    from values of 0 to 1 or 0 to 255. If no gain is known, the standard deviation of the decoded
+    ``pixels`` is used, because normalisation changes the scale but hardly the contrast.
     """
     found = []
     for items, known in zip(results, gains, strict=True):

@@ -1,4 +1,4 @@
-"""Pictures of two results of the same image, next to each other."""
+"""Draw two results of the same image next to each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _SIDE, _GAP = 160, 4
 def pair_picture(name: str, a: Array, b: Array, mean: float | None) -> ResultPicture:
     """Return a WebP picture of both results and, if the sizes agree, four times their difference.
 
-    The gaps between the images are transparent. ``mean`` is for the caption, in 8-bit levels.
+    The gaps between the images are transparent. ``mean`` is the mean difference in 8-bit levels,
+    which the caption shows.
     """
     from PIL import Image
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 VISIBLE = 1e-2
-"""Difference in 8-bit levels from which an image counts as different; less is rounding."""
+"""Minimum difference in 8-bit levels of an image that counts as different; less is rounding."""
 RandomState = Literal["", "equal", "not compared"]
 _MOST_ARGUMENTS = 5
 _LONG = 70
-"""Maximum number of characters of a table cell with code."""
+"""Maximum number of characters in a table cell with code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,9 @@ def _calls_text(calls: Sequence[str]) -> str:
 class ModelChange:
     """Effect of the difference on a model's predictions for ``images`` images.
 
-    ``changed`` is the number of images with another top-1 class, and ``largest`` the largest change
-    of a logit. ``nan`` has the images for which the model returned NaN; they do not count as
-    changed.
+    ``changed`` is the number of images whose top-1 class changes, and ``largest`` is the largest
+    change of a logit. ``nan`` lists the images for which the model returned NaN; they do not count
+    as changed.
     """
 
     images: int
@@ -108,7 +108,8 @@ class PipelineDifference(DocumentedResult):
     """Number of images that differ."""
     not_finite: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Images for which A or B returns NaN or infinite values. ``mean`` excludes an image if only
-    one side does."""
+    one side returns such values.
+    """
     random: RandomState = ""
     """Whether both sides have equal random arguments; empty if no random values were fixed."""
     arguments: tuple[str, ...] = ()
@@ -260,7 +261,7 @@ class PipelineDifference(DocumentedResult):
         return ResultTable("Images with the largest difference", ("image", "mean"), rows)
 
     def plot(self) -> Figure:
-        """Return a matplotlib figure: the difference by step.
+        """Return a matplotlib figure of the difference by step.
 
         ::
 

@@ -24,7 +24,9 @@ _MOSTLY = ("value range", "mean and std", "scale of mean and std", "clipping", "
 because values of a smaller range, or pixels of a smoother image, differ less.
 """
 _EXACT = 0.95
-"""A factor of 255 is preferred to fitted values if it removes this fraction of what they remove."""
+"""A factor of 255 is preferred to fitted values if it removes at least this fraction of the
+difference that the fitted values remove.
+"""
 _PAIRED = 6
 """Maximum number of changes that are also tried in pairs."""
 
@@ -217,7 +219,7 @@ def explain(
     levels: float,
     on_trial: Callable[[str], None] = lambda text: None,
 ) -> Explanation:
-    """Search for changes that make two sides equal. Changes that turn out needless are dropped.
+    """Search for changes that make two sides equal, and drop changes that turn out unnecessary.
 
     The search is greedy. If no single change helps, pairs of changes are tried.
     """

@@ -1,4 +1,4 @@
-"""Steps of a pipeline, and a runner that applies any sequence of them to images.
+"""Define the steps of a pipeline, and apply any sequence of steps to images.
 
 A pipeline is a sequence of steps. Each step runs alone, with DALI, with its library or as a
 function, so that steps of two pipelines can be combined.
@@ -43,9 +43,9 @@ Backend = Callable[[Sequence[Step], Sequence[Item]], list[Item]]
 class Side:
     """One of the two pipelines: its name, its steps, and sentences about assumptions.
 
-    ``not_run`` names the part that cannot run on this machine and is replaced; empty if none is.
-    ``random`` describes the random arguments that were replaced by fixed values, in sorted order.
-    ``graph`` is the graph from which the steps were made, or None.
+    ``not_run`` names the part that is replaced because it cannot run on this machine; it is empty
+    if everything can run. ``random`` describes the random arguments that were replaced by fixed
+    values, in sorted order. ``graph`` is the graph from which the steps were made, or None.
     """
 
     name: str

@@ -85,7 +85,9 @@ class ComparedTransform:
     why: str = ""
     notes: tuple[str, ...] = ()
     picture: ResultPicture | None = None
-    """Results of the photo with the largest difference: the library's, DALI's, the difference."""
+    """The photo with the largest difference: the library's result, DALI's result, and the
+    difference.
+    """
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -155,8 +157,8 @@ class TransformComparison(DocumentedResult):
     def plot(self) -> Figure:
         """Return a matplotlib figure with the library's and DALI's results next to each other.
 
-        Shows the photo with the largest difference for each transform, the largest differences
-        first, at most twelve. Raises ArgumentError if nothing was compared.
+        For each transform, the figure shows the photo with the largest difference. It contains the
+        twelve transforms that differ most. Raises ArgumentError if nothing was compared.
 
         ::
 
@@ -195,7 +197,7 @@ def compare_transforms(
     ``imported`` is a composition, returned by ``from_file``, ``from_torchvision`` or
     ``from_albumentations``. Each of its transforms runs separately, with its library and as DALI
     nodes, on the first ``samples`` photos (1 to 256), which Pillow decodes once. ``diff`` compares
-    whole pipelines instead. Random values are fixed on both sides: each range to its upper end,
+    whole pipelines instead. Random values are fixed on both sides: each range to its upper end, and
     ``p`` to 1. A transform is listed with the reason if its random values cannot be fixed (such as
     noise), if it has no counterpart, or if its library is not installed. The script does not run
     again; the library's classes run in a worker process.
@@ -206,7 +208,8 @@ def compare_transforms(
         compared = wb.compare_transforms(wb.from_albumentations(saved), "photos", samples=2)
         print(compared)  # states if Albumentations is not installed
 
-    Raises ArgumentError if ``imported`` is not a composition, and DataError for the data.
+    Raises ArgumentError if ``imported`` is not a composition, and DataError if the data cannot be
+    used.
     """
     call = imported.transforms
     if call is None:
@@ -363,7 +366,7 @@ def _measured(
 def nodes_of(graph: Graph, start: Graph, skipped: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the operators after the decoded images that change pixels.
 
-    Operators in ``skipped`` are omitted too, unless there are no others.
+    Operators in ``skipped`` are omitted too, unless ``skipped`` contains all operators.
     """
     known = {node.id for node in start.walk()}
     ops = _ops(graph, known)

@@ -1,4 +1,4 @@
-"""Images that servers often decode differently from the training pipeline.
+"""Make test images that servers often decode differently from the training pipeline.
 
 They are made with Pillow from the user's photos. In the centre of each image is a test chart, so
 that wrong channels, orientations and filters are visible even if the photos are grey or blank.
@@ -153,7 +153,7 @@ def _jpeg_bytes(image: Image.Image, **options: Any) -> bytes:
 
 
 def _orientations(upright: Image.Image) -> Iterator[AwkwardImage]:
-    """Yield a JPEG for each Exif orientation. Decoders that apply it get equal pixels from all."""
+    """Yield a JPEG for each Exif orientation. All look the same once the orientation is applied."""
     for value, unturn in _UNTURNED.items():
         exif = Image.Exif()
         exif[_EXIF_ORIENTATION] = value

@@ -5,9 +5,9 @@
     python check.py --triton localhost:8000 --model NAME
 
 The function receives the bytes of an image file and returns the array that the model receives. Each
-image is equal, within the tolerance (correct decoders differ slightly), or different; then the kind
-of mistake is named. Needs Python 3.9 and NumPy, neither DALI nor the workbench. Exit codes: 0 no
-difference, 1 differences, 2 invalid arguments or a damaged pack.
+array is equal, within the tolerance (correct decoders differ slightly), or different. The mistakes
+that explain a difference are named. Needs Python 3.9 and NumPy, but neither DALI nor the workbench.
+Exit codes: 0 no difference, 1 differences, 2 invalid arguments or a damaged pack.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_MISTAKES = 3
 _SAMPLES = 1500
 """Number of random pixels per image on which candidates are compared."""
 _FLAT = 4.0
-"""An image is not used to find a mistake if its standard deviation in levels is below this."""
+"""Minimum standard deviation, in levels, of an image that is used to find a mistake."""
 _SHIFTED, _NAMED, _SECONDS = "shifted", 7, 60
 _IMAGENET = (np.array([123.675, 116.28, 103.53]), np.array([58.395, 57.12, 57.375]))
 Array = Any
@@ -64,7 +64,7 @@ class Candidate(NamedTuple):
     form: str = ""
     variant: str = ""
     scaling: tuple[tuple[float, float], ...] = ()
-    """Per channel: the slope and offset that were fitted; empty if ``form`` defines them."""
+    """Fitted slope and offset of each channel; empty if ``form`` defines them."""
 
     @property
     def mistakes(self) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ class Pack:
     def levels(self, image: dict[str, Any], variant: str = "") -> Array:
         """Return the expected array in levels (pixel values of 0..255), with channels last.
 
-        If ``variant`` is a mistake that changes the image, a server with it computes this array.
+        If ``variant`` is a mistake that changes the image, return what a server with it computes.
         """
         if variant in image["mistakes"]:
             return self.arrays[f"{image['name']}|{variant}"].astype(float)
@@ -125,7 +125,7 @@ class Pack:
         return np.moveaxis(array, 0, -1) if self.layout == "CHW" else array
 
     def corrected(self, array: Array, candidate: Candidate) -> Array:
-        """Undo a candidate's mistakes in a server's array (channels last); returns it in levels."""
+        """Undo a candidate's mistakes in a server's array (channels last), and return levels."""
         array = _SPATIAL[candidate.spatial](array)
         array = array[..., ::-1] if candidate.channels == "before" else array
         form = np.array(candidate.scaling).T if candidate.scaling else self.forms[candidate.form]
@@ -224,7 +224,7 @@ def _as_array(value: Any, pack: Pack, image: dict[str, Any]) -> Array:
 def _in_form(
     pack: Pack, array: Array, expected: Array, batched: bool
 ) -> tuple[Array | None, list[str]]:
-    """Return an array as floats, channels last (or None), and mistakes in type, axes or shape."""
+    """Return the array as floats with channels last (or None), and mistakes in its form."""
     mistakes = ["dtype"] if array.dtype != expected.dtype else []
     if array.ndim == 4 and array.shape[0] == 1:
         mistakes += [] if batched else ["extra_batch"]
@@ -259,7 +259,7 @@ def _verdict_parts(
     mistakes: list[str],
     common: Candidate,
 ) -> tuple[str, list[str], str]:
-    """Return state, mistakes and detail for an image whose array has the expected shape."""
+    """Return the state, mistakes and detail of an image whose array has the expected shape."""
     if array is None:
         return "different", mistakes, ""
     state = "different" if mistakes else ""
@@ -364,11 +364,11 @@ _SPATIAL: dict[str, Callable[[Array], Array]] = {
         if down or right
     },
 }
-"""Spatial mistake -> function that undoes it, for an array with channels last."""
+"""Function that undoes each spatial mistake, for an array with channels last."""
 
 
 def _value_forms(slope: Array, offset: Array) -> dict[str, tuple[Array, Array]]:
-    """Map normalisations, right and wrong, to (slope, offset): value = slope * level + offset."""
+    """Map correct and wrong normalisations to (slope, offset): value = slope * level + offset."""
     one = np.ones_like(slope)
     mean = -offset / slope
     candidates = {
@@ -483,7 +483,7 @@ def report(pack: Pack, verdicts: list[Verdict]) -> list[str]:
 
 
 def load_function(text: str) -> Function:
-    """Import ``file.py:function`` or ``module:function``. Raises PackError."""
+    """Import ``file.py:function`` or ``module:function``. Raises PackError if that fails."""
     place, _, name = text.rpartition(":")
     if not place or not name:
         raise PackError(f"{text!r} is not FILE.py:FUNCTION, such as my_server.py:predict.")

@@ -1,4 +1,4 @@
-"""The evaluation graph of a pack, and a runner that applies graphs to single images."""
+"""Build the evaluation graph of a pack, and apply graphs to single images."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ RECOGNISED: dict[str, tuple[str, str]] = {
     "scaled": ("a linear function of the expected values", "Compare the normalisation."),
     "unknown": ("an unknown difference", "Compare the steps of the server and of the graph."),
 }
-"""Mistake -> (description, fix), if ``check.py`` recognises it without stored tensors."""
+"""Description and fix of each mistake that ``check.py`` recognises without stored tensors."""
 
 STORED: dict[str, tuple[str, str]] = {
     "orientation_ignored": (
@@ -121,4 +121,5 @@ STORED: dict[str, tuple[str, str]] = {
         "Round the longer side, and halves of the crop's position up.",
     ),
 }
-"""Mistake -> (description, fix), if ``check.py`` needs tensors that ``packing`` stores."""
+"""Description and fix of each mistake for which ``check.py`` needs tensors stored by ``packing``.
+"""

@@ -47,9 +47,10 @@ _PHOTOS = 8
 _LISTED = 20_000
 _UNREADABLE = (OSError, ValueError, DataError, Image.DecompressionBombError)
 BASE_MEAN, BASE_LARGEST = 0.6, 4.0
-"""Least tolerance (mean, maximum) in levels of 0..255, for rounding in resize and normalisation."""
+"""Minimum tolerances (mean, largest) in levels of 0..255, for rounding in resize and normalisation.
+"""
 _SUBSAMPLING = {1: (2, 1), 2: (2, 2)}
-"""Pillow's number of a JPEG's chroma subsampling -> (horizontal, vertical) reduction factor."""
+"""Chroma reduction (horizontal, vertical) for each of Pillow's JPEG subsampling numbers."""
 _MOST_APART = 8.0
 """Maximum mean difference in levels; results that differ by more do not show the same content."""
 _FILTERS = {
@@ -66,7 +67,7 @@ class Levels:
     """Linear function from levels to values of the output: value = slope * level + offset.
 
     If ``known``, levels are pixel values of 0..255; otherwise a level is 1/255 of the range of the
-    output. ``order`` has the image channel of each output channel; it is empty for grey.
+    output. ``order`` lists the image channel of each output channel; it is empty for grey.
     """
 
     slope: Array
@@ -95,8 +96,8 @@ class _Packer:
     on_progress: Progress
     notes: list[str] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)
-    """Contents of ``tensors.npz``: key ``image`` -> expected array, ``image|mistake`` -> wrong
-    array.
+    """Contents of ``tensors.npz``: expected arrays under ``image``, wrong arrays under
+    ``image|mistake``.
     """
     packed: list[PackedImage] = field(default_factory=list)
     layout: str = ""
@@ -196,7 +197,10 @@ class _Packer:
     def _differences(
         self, graph: Graph | None, encoded: Mapping[str, bytes]
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """Yield (image, (mean, largest difference)) between a graph's outputs and the expected."""
+        """Compare a graph's outputs with the expected arrays.
+
+        Yields (image name, (mean difference, largest difference)).
+        """
         outputs = self.runner.run(graph, list(encoded.values())) if graph else []
         for name, output in zip(encoded, outputs, strict=False):
             if not isinstance(output, Refusal) and output.shape == self.arrays[name].shape:
@@ -207,10 +211,11 @@ class _Packer:
     def _resized_by_pillow(
         self, decoded: Mapping[str, bytes]
     ) -> Iterator[tuple[str, tuple[float, float]]]:
-        """Yield (image, (mean, largest difference)) between Pillow's resize and the graph's.
+        """Compare Pillow's resize with the graph's.
 
-        Pillow rounds between the two passes, and resizes to integer sizes. Yields nothing if
-        Pillow has no such resize, or if the graph does not resize the decoded image.
+        Pillow rounds between the two passes, and resizes to integer sizes. Yields (image name,
+        (mean difference, largest difference)), or nothing if Pillow has no such resize or the graph
+        does not resize the decoded image.
         """
         nodes = [node for node in self.graph.nodes if node.op == "resize"]
         if len(nodes) != 1 or nodes[0].args.get("antialias", True) is False:
@@ -329,18 +334,18 @@ def pack(
 ) -> ServingPack:
     """Write test images with the tensors of the evaluation graph, and a checker for servers.
 
-    A server must prepare images as the training did. The new folder has 32 images that are often
-    decoded differently (Exif orientations, grey, CMYK, transparent, 16 bits, very small), made from
-    some photos of ``data``; the output of the validation variant of the graph for each; and
-    ``check.py``, which needs neither DALI nor the workbench. It accepts any function from bytes to
-    an array, or a Triton server, and names the kind of mistake. ``output`` selects an image output
-    if the graph has several. A graph with mixed decoding needs a GPU. ::
+    A server must prepare images as the training did. The new folder contains 32 test images that
+    are often decoded differently (with Exif orientation, grey, CMYK, transparent, 16-bit or very
+    small), made from some photos of ``data``; the output of the graph's validation variant for each
+    image; and ``check.py``, which needs neither DALI nor the workbench. It accepts any function
+    from bytes to an array, or a Triton server, and names the kind of mistake. ``output`` selects an
+    image output if the graph has several. A graph with mixed decoding needs a GPU. ::
 
         made = wb.pack(graph, "photos", "pack")
         print(made)  # then run: python pack/check.py my_server.py:predict_input
 
     Raises GraphError if the graph has no validation variant, SaveError if the folder exists and is
-    not empty, and DataError for the data.
+    not empty, and DataError if the data cannot be used.
     """
     require_new_folder(folder)
     evaluation, changes = evaluation_graph(graph, output)
@@ -374,7 +379,7 @@ def pack(
 
 
 def _photos(data: Data) -> list[Image.Image]:
-    """Return photos from all of the data, as RGB, at most 640 pixels wide or high."""
+    """Return RGB photos from all of the data, with at most 640 pixels per side."""
     found: list[Image.Image] = []
     for dataset in open_datasets(data).values():
         samples = list(islice(list_samples(dataset), _LISTED))

@@ -125,7 +125,7 @@ def _overlaps(new: int, old: int) -> Array:
 def with_plain_chroma(image: Image.Image, halved: tuple[int, int]) -> Image.Image:
     """Imitate a JPEG decoder that does not interpolate chroma, such as nvJPEG.
 
-    ``halved`` has the factors by which the chroma planes are smaller: (2, 1) for 4:2:2.
+    ``halved`` contains the factors by which the chroma planes are smaller: (2, 1) for 4:2:2.
     """
     luma, *chroma = image.convert("YCbCr").split()
     planes = [luma]

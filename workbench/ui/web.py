@@ -261,7 +261,7 @@ class Session(PageParts):
         self.listen(self.model.handle_outbox, self.model.heartbeat.watch, self.model.receive)
 
     def show_results(self, results: Sequence[ResultDocument]) -> None:
-        """Open the Results panel with these results, the first one selected."""
+        """Add the results to the Results panel, open the panel, and select the first result."""
         for each in reversed(results):
             self.model.results.add(each)
         self.model.state.tab = "results"
@@ -345,10 +345,10 @@ def serve(
     """Serve the app until interrupted, and print the link with the token.
 
     Each page has its own graph and worker, with at most ``max_sessions`` pages at a time.
-    ``access`` sets address and token (None: this machine only). Pages may open and save files in
-    the data and below ``roots``, by default the working folder and, on loopback, the home folder.
-    ``browser`` opens the link, and each page lists ``results``. Raises WorkbenchError for a port in
-    use, and GraphFormatError for an invalid graph.
+    ``access`` sets the address and the token; None allows only this machine. Pages may open and
+    save files in the data and below ``roots``, by default the working folder and, on loopback, the
+    home folder. With ``browser``, the link is opened in a browser. Each page lists ``results``.
+    Raises WorkbenchError for a port in use, and GraphFormatError for an invalid graph.
     """
     start_server(
         data, graph, port, access, roots,

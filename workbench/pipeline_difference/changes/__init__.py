@@ -1,1 +1,1 @@
-"""Changes of a pipeline (to arguments, decoding or results) that may explain a difference."""
+"""Define changes to a pipeline that may explain how it differs from another pipeline."""

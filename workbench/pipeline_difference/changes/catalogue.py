@@ -1,4 +1,4 @@
-"""Changes of arguments, decoding, inputs and results that may explain a difference.
+"""Propose changes of arguments, decoding, inputs and results that may explain a difference.
 
 Each change is expressed with arguments of DALI or of the library. A change for which there is no
 argument is imitated with NumPy, and its text states this.

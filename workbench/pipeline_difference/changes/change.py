@@ -17,15 +17,15 @@ MEANS = {
     "CIFAR-10": ((0.4914, 0.4822, 0.4465), (0.247, 0.2435, 0.2616)),
     "none, 0 to 1": ((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)),
 }
-"""Common normalisations: name -> mean and standard deviation per channel, for pixels of 0..1."""
+"""Mean and standard deviation per channel of common normalisations by name, for pixels of 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change of one side that is tried as an explanation of the difference.
 
-    ``cause`` is a name such as ``antialias``, and ``text`` the changed code. ``apply`` returns the
-    changed side, or None if the side no longer has the step.
+    ``cause`` is a name such as ``antialias``, and ``text`` is the changed code. ``apply`` returns
+    the changed side, or None if the side no longer has the step.
     """
 
     cause: str

@@ -1,4 +1,4 @@
-"""Changes of DALI arguments that may explain a difference."""
+"""Propose changes of DALI arguments that may explain a difference."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class _ChangeFactory:
     ) -> Change:
         """Return a change that imitates arguments of the node with a function.
 
-        ``left`` names these arguments: the node then runs after the function, without them. If
-        ``left`` is empty, the function replaces the node.
+        The node runs after the function, without the arguments that ``left`` names. If ``left`` is
+        empty, the function replaces the node.
         """
         step = function_step(function, text, ("imitated",), text)
         rest = dict.fromkeys(left)
@@ -165,7 +165,7 @@ def _resize(factory: _ChangeFactory) -> Iterator[Change]:
 
 
 def _size(factory: _ChangeFactory, side: Side, at: int) -> Iterator[Change]:
-    """Yield changes of a resize: rounding, mode, ratio to the crop size, order with the crop."""
+    """Yield changes of a resize: rounding, mode, ratio to the crop size, order with a crop."""
     shorter = _shorter_side(factory.call)
     following = [s for s in side.steps[at + 1 :] if s.group.startswith(DALI)]
     crop = next((s.payload for s in following if s.payload.node.op == "crop"), None)

@@ -1,4 +1,4 @@
-"""Steps of a graph, which DALI runs in the worker process.
+"""Split a graph into steps that DALI runs in the worker process.
 
 A step is a node of the path from the reader to the images, with the nodes that compute its
 arguments. Random values are fixed first.
@@ -35,7 +35,8 @@ _MIXED = ":mixed"
 _CROP = ("crop", "crop_w", "crop_h", "crop_pos_x", "crop_pos_y", "rounding")
 _CROP_EDGE = ("out_of_bounds_policy", "fill_values")
 _WINDOWS = {"random_resized_crop": "resize", "decoders.image_random_crop": "decoders.image"}
-"""Operator that samples a random window -> operator for the whole image that replaces it."""
+"""Operators that sample a random window, with the operator for the whole image that replaces them.
+"""
 _KINDS = {
     "resize": "resize",
     "crop": "crop",
@@ -132,7 +133,10 @@ def _random_arguments(graph: Graph) -> tuple[str, ...]:
 
 
 def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
-    """Replace blocks that run with a probability by their contents. Returns graph, port, notes."""
+    """Replace each block that runs with a probability by its contents.
+
+    Returns the graph, the port and notes.
+    """
     fixed: list[str] = []
     for name in [node.id for node in graph.nodes if node.op == "if"]:
         block = graph.node(name)
@@ -149,7 +153,10 @@ def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
 
 
 def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]]:
-    """Replace random arguments by constants, or raise ArgumentError. Returns graph, port, notes."""
+    """Replace random arguments by constants. Returns the graph, the port and notes.
+
+    Raises ArgumentError if a random argument cannot be replaced.
+    """
     catalog = load_catalog()
     graph, port, fixed = _inlined(graph, port)
     used = ancestors(graph, [port])
@@ -204,7 +211,10 @@ def _upper_end(node: Node) -> float | int | None:
 
 
 def _split_crops(graph: Graph, port: Port) -> tuple[Graph, Port]:
-    """Split each ``crop_mirror_normalize`` that crops into two nodes. Returns graph and port."""
+    """Split each ``crop_mirror_normalize`` that crops into two nodes.
+
+    Returns the graph and the port.
+    """
     for node in graph.nodes:
         cropped = [each for each in _CROP[:3] if each in node.args or each in node.inputs]
         if node.op != "crop_mirror_normalize" or not cropped:
@@ -288,7 +298,7 @@ def call_text(node: Node) -> str:
 
 
 def changed_step(step: Step, call: Call) -> Step:
-    """Return a copy of the step with another call."""
+    """Return a copy of the step that runs ``call``."""
     return replace(step, payload=call, key=_key(call, step.group), text=call_text(call.node))
 
 
@@ -349,7 +359,7 @@ _PROGRAM_BATCH = 8
 
 
 def _chained(calls: Sequence[Call], at: Port, suffix: str) -> tuple[list[Node], Port]:
-    """Return renamed nodes of consecutive steps, connected to a port, and the last output port."""
+    """Return renamed nodes of ``calls``, connected to the port ``at``, and the last output port."""
     names = {node.id: f"{node.id}{suffix}" for call in calls for node in call.nodes}
     ports: dict[Port, Port] = {}
     nodes: list[Node] = []

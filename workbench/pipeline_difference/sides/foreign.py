@@ -19,7 +19,7 @@ from workbench.pipeline_difference.sides import foreign_program
 from workbench.pipeline_difference.steps import Step, describe, to_array
 
 PILLOW = "pillow"
-"""Payload of a step that marks its function as one for Pillow images."""
+"""Payload of a step whose function accepts Pillow images."""
 _LAST_LINES = 3
 
 

@@ -24,7 +24,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 READY = b"ready"
-"""First message of the program if the function was loaded; otherwise it is an error."""
+"""First message if the function was loaded; otherwise the first message is an error."""
 
 
 def read_exactly(stream: BinaryIO, count: int) -> bytes:

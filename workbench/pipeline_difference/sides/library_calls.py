@@ -51,7 +51,7 @@ def library_fault(library: str) -> str:
 
 
 def library_version(library: str) -> str:
-    """Return the version of an installed library; empty if it has none."""
+    """Return the version of an installed library, or an empty string if it declares no version."""
     try:
         return version(library)
     except PackageNotFoundError:
@@ -62,7 +62,8 @@ def library_function(calls: Sequence[TransformCall], within: str) -> Callable[[A
     """Return a function that applies the calls in order to an image, a uint8 array (h, w, 3).
 
     The result is an array (h, w, c). ``within`` is the library that defines the input of the first
-    call: a Pillow image, an array, or a tensor with values from 0 to 1. Raises CannotCallError.
+    call: a Pillow image, an array, or a tensor with values from 0 to 1. Raises CannotCallError if
+    a transform cannot be created.
     """
     apply = library_steps(calls, within)
     return lambda picture: _channels_last(apply(picture))

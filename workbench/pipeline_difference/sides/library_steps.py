@@ -1,6 +1,6 @@
-"""Steps of a composition of torchvision, Albumentations, Kornia or timm, with fixed random values.
+"""Split a composition of torchvision, Albumentations, Kornia or timm into steps.
 
-The library's classes run in the worker process.
+Random values are fixed. The library's classes run in the worker process.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def decode_with_pillow(
 
 
 def decode_with_opencv(data: bytes) -> NDArray[np.uint8]:
-    """Decode an image as Albumentations' documentation does: OpenCV, converted from BGR to RGB."""
+    """Decode an image with OpenCV and convert it to RGB, as Albumentations' documentation does."""
     import cv2
 
     found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_COLOR)

@@ -60,7 +60,7 @@ _WORDS = {
     "gray": "colour", "grey": "colour", "hue": "colour", "norm": TAIL, "tensor": TAIL,
     "layout": TAIL, "float": TAIL, "transpose": TAIL,
 }  # fmt: skip
-"""Part of a function's name -> kind of step that the function is assumed to be."""
+"""Kind of step that a function is assumed to be, by a part of the function's name."""
 _BYTES = "the result is bytes, not an image"
 WHOLE = "everything"
 """Kind of a step that includes everything after decoding."""
@@ -85,10 +85,10 @@ class Sides:
         self._folder.cleanup()
 
     def open(self, what: Any, label: str, trial: Sequence[bytes], python: str = "") -> Side:
-        """Return the steps of a pipeline.
+        """Return the steps of the pipeline ``what``.
 
         ``trial`` are images that are used to find out what a function accepts. Raises ArgumentError
-        for anything that is not a pipeline.
+        if ``what`` is not a pipeline.
         """
         name = label
         if isinstance(what, str | Path):
@@ -247,7 +247,7 @@ def _kind_of(name: str, at: int) -> str:
 
 
 def _annotation(function: Any) -> str:
-    """Return the annotated input of a function: bytes, Image or array; empty if unknown."""
+    """Return the annotated input type of a function: bytes, Image or array; empty if unknown."""
     try:
         first = next(iter(inspect.signature(function).parameters.values()))
     except (TypeError, ValueError, StopIteration):

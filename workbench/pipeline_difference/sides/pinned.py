@@ -1,6 +1,7 @@
 """Split a composition into single transforms with fixed random values.
 
-Both sides then use the same parameters: a range becomes (upper end, upper end), and ``p`` 1.
+Both sides then use the same parameters: a range becomes (upper end, upper end), and ``p``
+becomes 1.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class PinnedTransform:
 
 
 def comparison_of(call: TransformCall) -> Comparison:
-    """Return the rules for comparing a call with its library; default rules if it is unknown."""
+    """Return the rules for comparing a call with its library, or default rules."""
     library = _TABLES.get(call.library)
     return library.comparison(call.short_name) if library is not None else Comparison()
 

@@ -24,7 +24,7 @@ class AccessCookie:
     """The access cookie of one server: its name and the key that signs its values."""
 
     def __init__(self, folder: Path, token: str, port: int) -> None:
-        """The secret is stored in ``folder``. Cookies are only valid for the same ``token``."""
+        """Create a cookie whose secret is stored in ``folder``. It is only valid for ``token``."""
         self.name = f"dali-workbench-{port}"  # browsers send a cookie to all ports of a host
         self.key = hmac.new(_secret(folder), token.encode(), hashlib.sha256).digest()
 

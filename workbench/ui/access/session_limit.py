@@ -1,4 +1,4 @@
-"""Maximum number of open pages per server, and the page that is shown at the limit."""
+"""Limit the number of open pages per server, and build the page that is shown at the limit."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from bokeh.server.views import ws
 
 MOST = 300
-"""Maximum number of characters of a log line."""
+"""Maximum number of characters in a log line."""
 _LOGGERS = ("bokeh.protocol", "bokeh.server.protocol_handler", "bokeh.server.views.ws")
 _APPLICATION = "tornado.application"
 """Logger to which Tornado reports the exception of a refused connection."""

@@ -19,7 +19,7 @@ from workbench.ui.storage import saved_snippets
 
 
 def declared_in(*modules: ModuleType) -> list[type[Action]]:
-    """Return the action classes in these modules, except base classes, which have no tag."""
+    """Return the action classes in ``modules``, except base classes, which have no tag."""
     return [
         kind
         for module in modules

@@ -1,4 +1,4 @@
-"""Selected nodes, and the block body that the canvas shows."""
+"""Change the selected nodes, and the block body that the canvas shows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SelectNode(Action, tag="select", frozen=True):
 
 
 class OpenScope(Action, tag="open_scope", frozen=True):
-    """Show a body of a block on the canvas. If another block is left, it is selected."""
+    """Show a body of a block on the canvas, and select the block that was open before."""
 
     scope: str
     """Body to show, such as ``branch.then``; empty for the whole graph."""

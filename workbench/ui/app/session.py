@@ -1,4 +1,4 @@
-"""Session of a view model: autosave, restore, list of recent work, and the actions for them."""
+"""Autosave and restore the session of a view model, and list recent sessions."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class ModelSession:
         """Datasets that a shared graph names, and that open only after the user has confirmed."""
         self._recent: list[RecentEntry] = []
         self._opened = self._opens = 0
-        """``_opened``: number of the opened graph that the page has not rendered yet (0: none).
-        ``_opens``: the last number assigned.
+        """``_opened`` is the number of the opened graph that the page has not rendered yet, or 0.
+        ``_opens`` is the last number assigned.
         """
         self._kept: Session | None = None
         self._copied = self._copied_aside = False

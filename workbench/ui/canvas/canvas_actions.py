@@ -79,7 +79,7 @@ class Connect(CanvasEdit, tag="connect", frozen=True):
 
 
 def _require_kind(graph: Graph, catalog: Catalog, source: Port, output: str) -> None:
-    """Raise GraphEditError if ``source`` has another kind of data than the output ``output``."""
+    """Raise GraphEditError if ``source`` and the graph output ``output`` differ in kind of data."""
     before = graph.outputs.get(output)
     if before is None:
         return

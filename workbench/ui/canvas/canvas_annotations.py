@@ -1,4 +1,4 @@
-"""Groups and notes on the canvas: actions and payloads."""
+"""Actions and payloads for the groups and notes on the canvas."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SetFrame(CanvasEdit, tag="frame", frozen=True):
 
     title: str
     nodes: list[str]
-    """Ids of the nodes in the group; empty to keep those of an existing group."""
+    """Ids of the nodes in the group; empty to keep the nodes of an existing group."""
     frame: str = ""
     """Id of the group; empty to create a group."""
 

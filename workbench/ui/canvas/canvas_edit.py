@@ -29,7 +29,7 @@ _APART = 96
 
 
 class CanvasEdit(DocumentEdit, frozen=True):
-    """Base class of edits to one body: that of the named nodes, or the visible one by default."""
+    """Base class of edits to one body: the body of the named nodes, by default the visible body."""
 
     in_each_body: ClassVar[bool] = False
     """True if the action may name nodes in several bodies, and is then applied to each body."""
@@ -172,7 +172,7 @@ def placed(document: Document, positions_by_key: dict[str, list[float]]) -> Docu
 
 
 def with_free_nodes(document: Document, cards: list[str], x: float, y: float) -> Document:
-    """Place nodes without inputs in a column that starts at (x, y); ``cards`` are the candidates.
+    """Place the nodes of ``cards`` that have no inputs in a column that starts at (x, y).
 
     With automatic layout, the document is returned unchanged.
     """

@@ -72,7 +72,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
 
 
 def _search_words(spec: OpSpec) -> str:
-    """Return extra words for the search: those of the documentation except name and summary."""
+    """Return words of the documentation that are not in the name, label or summary, for search."""
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
@@ -106,7 +106,7 @@ def folded_generators_in_scope(
 def all_folded_generators(
     graph: Graph, catalog: Catalog, layout: Layout
 ) -> dict[str, tuple[str, str]]:
-    """Return ``folded_generators_in_scope`` of all bodies, including those inside blocks."""
+    """Merge ``folded_generators_in_scope`` of all bodies, including the bodies inside blocks."""
     found: dict[str, tuple[str, str]] = {}
     for scope, _ in graph.bodies():
         found |= folded_generators_in_scope(graph.at_scope(scope), catalog, layout)

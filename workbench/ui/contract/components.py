@@ -124,7 +124,7 @@ class Bar(Fields):
     unread: list[data_payloads.UnreadAnnotations] = []
     """Annotations in the data that the graph does not read."""
     refusals: dict[str, str] = {}
-    """For each target that cannot represent the graph, the reason; empty until requested."""
+    """Reason why a target cannot represent the graph, by target; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     save_folder: str = ""
     """Default folder for saved files."""
@@ -325,8 +325,8 @@ class Preview(Fields):
     marked: Both[list[int]] = []
     """Indices in the batch of the marked samples."""
     selected: Python[SelectedSamples] = SelectedSamples()
-    """The marked samples, or the sample on the cards if none is marked: files, labels, random
-    values.
+    """Files, labels and random values of the marked samples, or of the sample on the cards if no
+    sample is marked.
     """
     closeup: Picture = b""
     """Close-up of a sample: ``CloseupHeader`` and a PNG."""
@@ -342,7 +342,7 @@ class Speed(Fields):
     part: Both[speed_payloads.SpeedPart] = "compare"
     """Name of the open part of the panel."""
     effort: Both[speed_payloads.Effort] = "usual"
-    """Precision of the measurement; a higher one takes longer."""
+    """Precision of the measurement. A more precise measurement takes longer."""
     batch_size: Both[int] = 64
     """Batch size."""
     threads: Both[int] = 4
@@ -390,7 +390,7 @@ class Code(Fields):
     script: payloads.TextFile | Empty = {}
     """File created by ``download``."""
     refusals: dict[str, str] = {}
-    """For each target that cannot represent the graph, the reason; empty until requested."""
+    """Reason why a target cannot represent the graph, by target; empty until requested."""
     targets: list[payloads.TargetEntry] = []
     in_view: Both[bool] = False
     """True while the panel is visible. Code is only sent then."""

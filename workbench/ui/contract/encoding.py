@@ -1,4 +1,4 @@
-"""Encoding of payloads: empty values, JSON, and binary."""
+"""Encode payloads as JSON and bytes, and create empty payloads."""
 
 from __future__ import annotations
 

@@ -342,7 +342,7 @@ class CompatibleOps(TypedDict):
     kind: str
     """Kind of data at the port or edge; empty for an empty graph."""
     reasons: dict[str, str]
-    """For each operator or template that cannot be added, the reason."""
+    """Reason why an operator or template cannot be added, by name."""
     tried: list[str]
     """Operators and templates that were inserted into a copy of the graph to find faults."""
     fixes: dict[str, list[str]]
@@ -476,7 +476,7 @@ class AutosaveState(TypedDict):
     """State of the autosave, with a label and the reason if edits are not stored."""
 
     state: Literal["kept", "waiting", "not kept", "off"]
-    """``off``: autosaving was not requested; ``not kept``: it fails."""
+    """``off`` means that autosaving was not requested, and ``not kept`` that it fails."""
     text: str
     reason: str
     """Reason why edits are not autosaved, or not yet; empty if they are."""

@@ -102,9 +102,9 @@ class SheetHeader(TypedDict):
     repeat: int
     """Index of the photo that is repeated in the whole batch; -1 if none is."""
     baseline: list[str]
-    """For differences: the ``node.output`` that each output is compared with."""
+    """Port (``node.output``) that each image output is compared with, if differences are shown."""
     reran: list[str]
-    """Ids of the nodes that ran for this picture; the outputs of others were cached."""
+    """Ids of the nodes that ran for this picture; the outputs of all other nodes were cached."""
     tile: int
     branches: list[Branch]
     """All bodies of the graph's blocks; a nested body follows the body that contains it."""

@@ -20,7 +20,7 @@ _MOST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class SelectedSamples:
-    """``w.preview.selected``: the samples marked in the preview; if none, the sample on the cards.
+    """``w.preview.selected``: the samples marked in the preview, or else the sample on the cards.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class SelectedSamples:
         Index of the current batch.
     places:
         Indices of the samples in the batch. ``w.preview.selected = [0, 2]`` marks other samples,
-        like ``w.preview.marked``; a GraphEditError lists the valid indices.
+        like ``w.preview.marked``. Invalid indices raise a GraphEditError that lists the valid ones.
     files:
         File of each sample, relative to the data.
     labels:
@@ -95,7 +95,7 @@ class SelectedSamples:
 def selected_samples(
     result: PreviewResult | None, marked: Sequence[int], sample: int
 ) -> SelectedSamples:
-    """Return the samples selected in a preview; none before the first picture."""
+    """Return the samples selected in a preview; empty before the first picture."""
     if result is None:
         return SelectedSamples()
     wanted = set(marked) or {sample}

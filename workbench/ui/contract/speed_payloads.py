@@ -7,7 +7,8 @@ from typing import Literal, TypedDict, get_args
 SpeedPart = Literal["compare", "stages", "rewrites", "tune", "scaling", "peers", "records"]
 """Name of a part of the Speed panel."""
 Effort = Literal["quick", "usual"]
-"""Precision of measurements: ``quick`` has short rounds, ``usual`` the rounds of METHOD.md."""
+"""Precision of measurements: ``quick`` uses short rounds, ``usual`` uses the rounds of METHOD.md.
+"""
 PARTS: tuple[SpeedPart, ...] = get_args(SpeedPart)
 EFFORTS: tuple[Effort, ...] = get_args(Effort)
 
@@ -320,7 +321,7 @@ class FusedSpeedEntry(TypedDict):
 
 
 class WorstSampleEntry(TypedDict):
-    """Sample with a large pixel difference: ``data:`` URLs of it before and after the rewrite."""
+    """Sample with a large pixel difference, and ``data:`` URLs of its pictures before and after."""
 
     name: str
     before: str

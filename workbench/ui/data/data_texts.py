@@ -1,4 +1,4 @@
-"""Texts of the Data panel about counted data: faults, formats, classes and sizes."""
+"""Describe counted data for the Data panel: faults, formats, classes and sizes."""
 
 from __future__ import annotations
 

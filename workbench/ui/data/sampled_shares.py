@@ -1,4 +1,4 @@
-"""Shares of the classes that a sampler reads, for the Data panel."""
+"""Compute the share of each class in the samples that a sampler reads, for the Data panel."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EPOCHS = 10
 
 
 def sampler_of(graph: Graph, parameter: str) -> dict[str, Value]:
-    """Return the sampler's options of the source that reads a data parameter; empty if none."""
+    """Return the sampler options of the source that reads ``parameter``; {} without a sampler."""
     sources = [each for each in graph.sources if parameter_of(each) == parameter]
     found = next(filter(is_sampled, sources), None)
     return {} if found is None else {n: v for n, v in found.args.items() if n in SAMPLER_OPTIONS}

@@ -1,4 +1,4 @@
-"""Paths entered by the user for saving files, and the check for existing files."""
+"""Resolve paths that the user enters to save files, and check for existing files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Payloads of blocks for canvas and inspector: condition, bodies, breadcrumb."""
+"""Build the payloads of blocks for the canvas and the inspector: condition, bodies, breadcrumb."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workbench.ui.inspector.random_argument_payloads import distribution, random
 
 
 def card_around(graph: Graph, node_id: str) -> str:
-    """Return the id of the visible card of a node: its own or that of a block around it, or ""."""
+    """Return the id of the visible card of a node or of a block around the node, or ""."""
     whole = graph.whole
     while whole.has(node_id):
         scope = whole.scope_of(node_id)

@@ -1,4 +1,4 @@
-"""Payloads for random arguments, used by inspector and canvas."""
+"""Build payloads of random arguments for the inspector and the canvas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tasks with their own thread: measurements, comparisons, checks, reports, shared pictures."""
+"""Run tasks in their own threads: measurements, comparisons, checks, reports, shared pictures."""
 
 from __future__ import annotations
 

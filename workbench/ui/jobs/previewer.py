@@ -1,7 +1,7 @@
 """Background thread that renders the latest preview request, and skips older ones.
 
-Other results (steps, statistics, close-up) are computed in the same thread: ``interactive`` jobs
-alternate with pictures, all others run in a pause between pictures.
+Other results (steps, statistics, close-up) are computed in the same thread. ``interactive`` jobs
+alternate with pictures, and all other jobs run in a pause between pictures.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from workbench.sources import Datasets, describe_kind, load_source, open_dataset
 from workbench.ui.notebook.widget import Workbench
 
 _opened: dict[str, int] = {}
-"""Variable of ``%%dali`` -> identity of the value that the magic assigned last."""
+"""Identity of the value that ``%%dali`` last assigned to each variable, by variable name."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -46,14 +46,15 @@ def _parser() -> argparse.ArgumentParser:
 def dali(line: str, cell: str) -> None:
     """Open a workbench for the pipeline defined in a cell.
 
-    ``%%dali photos`` reads photos, and passes the folder to a function with one parameter;
-    ``%%dali`` alone reads the folder named in the pipeline, and prints it; ``--pipeline NAME``
-    selects one of several pipelines, ``--arg NAME=VALUE`` passes an argument to its function,
-    ``--name w`` sets the name of the workbench variable and, with the suffix ``_graph``, of the
-    graph variable.
+    ``%%dali photos`` reads the folder ``photos``, and passes it to a function with one parameter.
+    ``%%dali`` alone reads the folder named in the pipeline, and prints its name. ``--pipeline
+    NAME`` selects one of several pipelines, and ``--arg NAME=VALUE`` passes an argument to its
+    function. ``--name w`` sets the name of the workbench variable and, with the suffix ``_graph``,
+    of the graph variable.
+
     The cell is run in a separate process, like a script with ``from_file``. Raises WorkbenchError;
-    the variables of an earlier ``%%dali`` are then deleted, so that no later cell uses the earlier
-    graph.
+    after any error, the variables of an earlier ``%%dali`` are deleted, so that no later cell uses
+    the earlier graph.
     """
     try:
         _show(line, cell)
@@ -150,7 +151,7 @@ _NEEDS = re.compile(r"%%needs\s+(.+)")
 
 
 def skip_if_missing(lines: list[str]) -> list[str]:
-    """Return a cell without ``%%needs torch``; if a package is missing, one that prints a message.
+    """Remove ``%%needs torch`` from a cell, or return a cell that prints which packages it needs.
 
     This is an IPython input transformation, so the remaining lines run like any other cell.
     """

@@ -1,4 +1,4 @@
-"""Completion in cells: operators, arguments, enum values, recipes, targets, nodes and settings.
+"""Complete operators, arguments, enum values, recipes, targets, nodes and settings in cells.
 
 IPython uses Jedi, which does not infer what graphs return (see ``code_before_cursor``).
 """
@@ -61,8 +61,8 @@ _NAMES: Mapping[tuple[str, str], Callable[[Any], Iterable[str]]] = {
 }
 """Functions that return the accepted strings, by function and argument to complete.
 
-They are called with the object whose method is completed. Traits of a workbench have no argument
-name. Arguments that are annotated with ``Literal`` need no entry.
+They are called with the object whose method is completed. The argument name is empty for the traits
+of a workbench. Arguments that are annotated with ``Literal`` need no entry.
 """
 _OPTIONS: Mapping[str, Any] = {
     "RunAccess.bench": Benchmark,
@@ -225,7 +225,7 @@ def _choices(annotation: Any) -> tuple[str, ...]:
 
 
 def description(code: str, cursor: int, names: Mapping[str, Any]) -> str:
-    """Return signature and documentation of the function at the cursor or of the call around it."""
+    """Return the signature and documentation of the function at the cursor, or called around it."""
     end = cursor
     while end < len(code) and (code[end].isalnum() or code[end] == "_"):
         end += 1

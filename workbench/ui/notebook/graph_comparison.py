@@ -147,7 +147,7 @@ def _kinds_and_identities(datasets: Datasets) -> dict[str, tuple[str, str]]:
 
 
 def require_same_data(call: str, first: Datasets, second: Datasets, fix: str) -> None:
-    """Raise ArgumentError if ``second`` contains other data than ``first``.
+    """Raise ArgumentError if ``second`` contains data that ``first`` does not contain.
 
     Data in memory are compared by name, because they are copied each time they are read.
     """
@@ -168,7 +168,8 @@ def _known_as(dataset: Dataset) -> str:
 def _reading_as(graph: Graph, reference: Graph) -> Graph:
     """Return ``graph`` with the reader arguments of ``reference``: both then read the same photos.
 
-    The graph is returned unchanged if its reader also decodes or is of another kind.
+    The graph is returned unchanged if its reader also decodes, or is another operator than the
+    reader of ``reference``.
     """
     mine, its = graph.sources, reference.sources
     if len(mine) != 1 or len(its) != 1 or mine[0].decodes or mine[0].op != its[0].op:
@@ -197,9 +198,9 @@ def compare(
     batch, samples:
         Index of the batch, and number of samples.
 
-    Raises GraphFormatError for an invalid graph, ArgumentError if ``data`` is not passed for graphs
-    of different data and for a batch or samples out of range, GraphFaultsError if a graph cannot
-    run, DataError for data that cannot be used, and PipelineError if DALI fails.
+    Raises GraphFormatError for an invalid graph, ArgumentError if ``batch`` or ``samples`` is out
+    of range or the graphs read different data and ``data`` is not passed, GraphFaultsError if a
+    graph cannot run, DataError for data that cannot be used, and PipelineError if DALI fails.
 
     ::
 

@@ -118,9 +118,9 @@ class LiveNode(traitlets.HasTraits):  # a base class without traits: ``link`` re
         self._workbench.graph = self._current_node().set(**arguments)
 
     def reset(self, *names: str) -> None:
-        """Reset the named arguments to their defaults, or all if none is named, as one edit.
+        """Reset the named arguments, or all arguments if none is named, to their defaults.
 
-        Raises GraphEditError for an unknown argument.
+        This is one edit. Raises GraphEditError for an unknown argument.
 
         ::
 
@@ -370,8 +370,8 @@ class CodeAccess(UnknownAttributesRaise, RunAccess):
         ``link`` copies the first value to the second: pass the parameter first, or the slider's
         value replaces that of the graph.
 
-        Raises GraphEditError for an unknown node or argument, which lists the known ones, and for
-        an argument that is random or connected to a node.
+        Raises GraphEditError for an unknown node or argument (the message lists the known ones),
+        and for an argument that is random or connected to a node.
         """
         self._live  # noqa: B018
         node_id, _, argument = name.rpartition(".")
@@ -473,8 +473,8 @@ class CodeAccess(UnknownAttributesRaise, RunAccess):
         The loader runs in this process. Each batch is a tuple of the graph's outputs in order. If a
         loop ends before the epoch does, the next loop continues the epoch with a UserWarning,
         unless ``restart`` is True. ``options`` and errors are those of ``pipeline``; also raises
-        GraphExportError if the library cannot represent the graph, and ImportError if it is not
-        installed.
+        GraphExportError if the library cannot represent the graph, and ImportError if the library
+        is not installed.
         """
         data = self._live.data_panel.datasets
         with argument_errors_as("w.loader", "build_pipeline"):
@@ -486,9 +486,9 @@ class CodeAccess(UnknownAttributesRaise, RunAccess):
 
         If the target has several files, this is the main one. ``with_="training"`` adds a training
         loop. ``plain`` omits two comments: the graph, which ``from_file`` reads, and the command
-        that finds bad files. ``w.code.source`` is the plain script for any data.
+        that finds bad files. ``w.code.source`` is the plain script, with the data as a parameter.
 
-        Raises GraphExportError for an unknown target, or if it cannot represent the graph.
+        Raises GraphExportError if the target is unknown or cannot represent the graph.
 
         ::
 

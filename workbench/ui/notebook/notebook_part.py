@@ -102,7 +102,7 @@ class Part(UnknownAttributesRaise, anywidget.AnyWidget):
             self._shower = before
 
     def _only_shown(self, proposal: Any) -> Any:
-        """Validate a field. Raises GraphEditError if a cell sets a read-only one."""
+        """Validate a field. Raises GraphEditError if a cell sets a read-only field."""
         field, value = proposal["trait"].name, proposal["value"]
         if self._model is None or threading.get_ident() in (self._shower, self._browser):
             return value

@@ -1,4 +1,4 @@
-"""Measurements and comparisons run from cells, with a progress bar."""
+"""Run measurements and comparisons from cells, with a progress bar."""
 
 from __future__ import annotations
 

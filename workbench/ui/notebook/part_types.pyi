@@ -63,7 +63,7 @@ class Bar(Widget):
     unread: list[dict[str, Any]]
     """Annotations in the data that the graph does not read."""
     refusals: dict[str, Any]
-    """For each target that cannot represent the graph, the reason; empty until requested."""
+    """Reason why a target cannot represent the graph, by target; empty until requested."""
     targets: list[dict[str, Any]]
     save_folder: str
     """Default folder for saved files."""
@@ -260,7 +260,7 @@ class Speed(Widget):
     part: Literal['compare', 'stages', 'rewrites', 'tune', 'scaling', 'peers', 'records']
     """Name of the open part of the panel."""
     effort: Literal['quick', 'usual']
-    """Precision of the measurement; a higher one takes longer."""
+    """Precision of the measurement. A more precise measurement takes longer."""
     batch_size: int
     """Batch size."""
     threads: int
@@ -304,7 +304,7 @@ class Code(Widget):
     script: dict[str, Any]
     """File created by ``download``."""
     refusals: dict[str, Any]
-    """For each target that cannot represent the graph, the reason; empty until requested."""
+    """Reason why a target cannot represent the graph, by target; empty until requested."""
     targets: list[dict[str, Any]]
     in_view: bool
     """True while the panel is visible. Code is only sent then."""

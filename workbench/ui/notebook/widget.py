@@ -133,21 +133,21 @@ class Workbench(CodeAccess, VBox):
     Parameters
     ----------
     data:
-        A folder of images, flat or with a folder per class; a file of another kind; a list of
-        paths or (path, label) pairs; a pandas or Polars data frame with a column of paths. By
-        default the data of the graph (``workbench.read``); without a graph, the working folder.
+        A folder of images, flat or with a folder per class; a file in another supported format; a
+        list of paths or (path, label) pairs; a pandas or Polars data frame with a column of paths.
+        By default the data of the graph (``workbench.read``); without a graph, the working folder.
     graph:
         A ``Graph``, the result of ``from_file`` or ``from_pipeline``, the name of a recipe, a path
         to a graph file, or its parsed JSON.
     restore:
         How to handle earlier edits of the same notebook cell with the same data and graph. By
         default edits are saved to disk, and earlier edits are offered but not applied: the
-        workbench shows exactly the given graph. ``True`` applies earlier edits, ``False`` saves
+        workbench shows exactly the given graph. ``True`` applies earlier edits, and ``False`` saves
         nothing. If the kernel does not know its notebook, edits appear in the list of recent work
         instead.
     trust:
-        True if functions in the graph (``python_function``) may run, with your rights. Functions
-        created with ``workbench.node`` in this process may always run.
+        True if functions in the graph (``python_function``) may run, with your permissions.
+        Functions created with ``workbench.node`` in this process may always run.
     layout:
         ``"side"``: canvas, inspector and panels side by side if the cell is wide enough.
         ``"stacked"``: one column, with the panels first and always visible.
@@ -158,15 +158,16 @@ class Workbench(CodeAccess, VBox):
 
     ``canvas``, ``inspector``, ``preview``, ``speed``, ``code``, ``data``, ``results``, ``bar``,
     ``tabs`` and ``status`` are separate widgets that can be arranged, linked and observed.
-    ``w.code.source`` is the script for any data; ``w.to_code()`` returns the script for the current
-    data, as in the Code panel.
-    ``graph`` is a trait that can be observed and set to a Graph, a recipe's name, a path or parsed
-    JSON (undo restores the previous graph). Setting a graph with its own data (``workbench.read``)
-    also opens these data; undo does not close them. ``target`` is a trait with the export target of
-    the Code panel. Setting a field to an invalid value, such as ``w.preview.batch = 5000``, raises
-    GraphEditError and does not change the field.
+    ``w.code.source`` is the script with the data as a parameter; ``w.to_code()`` returns the script
+    for the current data, as in the Code panel. ``graph`` is a trait that can be observed and set to
+    a Graph, a recipe's name, a path or parsed JSON (undo restores the previous graph). Setting a
+    graph that has its own data (``workbench.read``) also switches to that data; undo does not
+    switch back. ``target`` is a trait with the export target of the Code panel. Setting a field to
+    an invalid value, such as ``w.preview.batch = 5000``, raises GraphEditError and does not change
+    the field.
 
-    Files can be opened and saved wherever the kernel can; Jupyter controls access to the kernel.
+    The widget can access every file that the kernel can access, unless ``roots`` restricts it.
+    Jupyter controls access to the kernel.
 
     Raises GraphFormatError for a graph that cannot be read, DataError for missing data, and
     ArgumentError for a graph without data or an invalid layout or height. After ``close``, methods
@@ -409,8 +410,8 @@ class Workbench(CodeAccess, VBox):
     def compare(self, other: GraphLike) -> None:
         """Compare the current graph with another in the preview, on the same photos and seeds.
 
-        ``other`` is a graph, a recipe's name or a path. Raises
-        GraphFormatError for an invalid graph, and ArgumentError for a graph that reads other data.
+        ``other`` is a graph, a recipe's name or a path. Raises GraphFormatError for an invalid
+        graph, and ArgumentError for a graph that reads different data.
 
         ::
 

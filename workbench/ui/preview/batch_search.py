@@ -76,7 +76,7 @@ class FindBatch(Action, tag="find_batch", frozen=True):
 
 def _filter_of(state: ViewState) -> SampleFilter:
     return SampleFilter(
-        tuple(state.shown_classes), state.present_shown_branches, state.present_shown_augmentations
+        tuple(state.shown_classes), state.active_shown_branches, state.active_shown_augmentations
     )
 
 

@@ -66,16 +66,17 @@ _STEPS, _RECIPES, _RECENT, _FILES = "History", "Recipes", "Recent work", "File"
 
 @dataclass(slots=True)
 class ComparedGraphs:
-    """Lists the graphs that can be compared with, and finds each by its id.
+    """Lists the graphs that the current graph can be compared with, and finds each by its id.
 
-    ``find_session(owner)`` returns a stored session or None; ``list_sessions()`` lists all.
+    ``find_session(owner)`` returns a stored session or None; ``list_sessions()`` lists all
+    sessions.
     """
 
     history: History
     find_session: Callable[[str], Session | None]
     list_sessions: Callable[[], Sequence[RecentEntry]]
     sessions: Sequence[RecentEntry] = field(default=(), init=False)
-    """Stored sessions that can be compared with."""
+    """Stored sessions whose graphs can be compared with the current graph."""
     file: tuple[str, Document] | None = field(default=None, init=False)
     """Name and content of the graph file opened for comparison, or None."""
     _session: tuple[str, Document] | None = field(default=None, init=False)
@@ -117,7 +118,7 @@ class ComparedGraphs:
         return self._session[1]
 
     def choices(self) -> list[ComparisonChoice]:
-        """Return the graphs that can be compared with, in groups."""
+        """Return the graphs that the current graph can be compared with, in groups."""
         history = self.history
         found = [
             _choice("last", "", "Before the last edit"),
@@ -322,7 +323,7 @@ class ComparisonJob:
 
 
 class CompareWithFile(Action, tag="compare_with_file", frozen=True):
-    """Compare with the graph of a file or of a shared picture, without opening it."""
+    """Compare the current graph with that of a file or shared picture, which is not opened."""
 
     name: str
     text: str = ""
@@ -330,7 +331,7 @@ class CompareWithFile(Action, tag="compare_with_file", frozen=True):
     """PNG with an embedded graph, in base64, used instead of ``text``; pixels may be missing."""
 
     def apply(self, model: ViewModel) -> None:
-        """Show the comparison. Raises GraphEditError with the file's name if it is invalid."""
+        """Show the comparison. Raises GraphEditError with the file's name for an invalid file."""
         opening = OpenPicture(self.data) if self.data else OpenText(self.text)
         try:
             document = opening.document()

@@ -1,4 +1,4 @@
-"""Values that the effect sheet shows for an argument, or for one element of a list argument."""
+"""Choose the values that the effect sheet shows for an argument, or for an element of a list."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Variation:
 
 
 def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variation]:
-    """Return what can be varied in a node, by name: arguments and elements of list arguments."""
+    """Return the arguments, and elements of list arguments, that can be varied, by name."""
     if not graph.has(node_id):
         return {}
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)

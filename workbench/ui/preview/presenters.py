@@ -18,7 +18,7 @@ from workbench.ui.preview.thumbnails import picture_url
 
 
 def device_choices(machine: Machine) -> list[DeviceChoice]:
-    """Return the options CPU and mixed decoding, with the GPU's name or the reason if disabled."""
+    """Return the options CPU and mixed decoding, each with a label and the reason if disabled."""
     gpu = machine.gpu.replace("NVIDIA ", "")
     return [
         {"id": "cpu", "label": "CPU", "disabled": ""},
@@ -31,7 +31,7 @@ def device_choices(machine: Machine) -> list[DeviceChoice]:
 
 
 def recipe_entries() -> list[RecipeEntry]:
-    """Return all recipes with description and picture."""
+    """Return all recipes with their descriptions and pictures."""
     return [
         {
             "name": name,
@@ -52,7 +52,7 @@ def start_entry(example: bool) -> StartEntry:
 def fault_entries(
     faults: Sequence[Fault], fixes: Sequence[Sequence[str]], warnings: int = 0
 ) -> list[FaultEntry]:
-    """Return payloads of faults with their fixes. Each message names node and argument.
+    """Return payloads of faults with their fixes. Each message names the node and the argument.
 
     The last ``warnings`` entries are warnings, which do not stop the graph.
     """

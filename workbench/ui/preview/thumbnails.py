@@ -1,4 +1,4 @@
-"""Thumbnails of the recipes, rendered by the engine on four sample photos.
+"""Render a thumbnail of each recipe on four sample photos.
 
 ``python -m workbench.ui.preview.thumbnails`` writes the thumbnails to ``pictures``; a test fails if
 one is missing or outdated.

@@ -1,4 +1,4 @@
-"""List of results, and the payload of the selected result."""
+"""Manage the list of results, and build the payload of the selected result."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ResultsPanel:
         self._view, self.message = _shown(key, self._documents[key]), ""
 
     def remove(self, key: str) -> None:
-        """Remove a result from the list. If it was selected, select the newest one."""
+        """Remove a result from the list. If it was selected, select the newest result."""
         self._documents.pop(key, None)
         if key == self.shown:
             self.shown, self._view = "", {}
@@ -89,7 +89,7 @@ class ResultsPanel:
                 self.show(next(iter(self._documents)))
 
     def open(self, text: str) -> None:
-        """Parse the text of a result file and add the result. Raises DataError if it is invalid."""
+        """Add the result in the text of a result file. Raises DataError for an invalid text."""
         if len(text) > LARGEST:
             raise DataError(
                 f"The file has {len(text):,} characters; at most {LARGEST:,} are allowed."

@@ -32,7 +32,7 @@ KINDS = {
     "workers": ("scaling", "processes"),
     "operators": ("peers", "operator by operator"),
 }
-"""Part of the panel that shows a record, and label of the record's kind, by kind."""
+"""Part of the panel that shows records of a kind, and label of the kind, by kind."""
 
 
 def part_of(report: Report) -> str:
@@ -136,13 +136,13 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
 
 
 def marked_as_partial(on: MeasuredOn, progress: str) -> MeasuredOn:
-    """Mark conditions as those of an unfinished run. ``progress`` describes how far it is."""
+    """Mark conditions as those of an unfinished run. ``progress`` describes how far the run is."""
     words = f"Partial: {progress}. The run continues."
     return {**on, "partial": words, "quality_flags": [], "quick": ""}
 
 
 def rounds_text(report: Report) -> str:
-    """Return the largest number of rounds of all rows as text, ``2 rounds``."""
+    """Return the largest number of rounds of a row as text, such as ``2 rounds``."""
     rounds = max((len(row.rounds) for row in report.measurements), default=0)
     return f"{rounds} round{'s' * (rounds != 1)}"
 

@@ -57,7 +57,7 @@ MEASUREMENT_CONFIGS = {
     "quick": _with_time_limit(QUICK_CONFIG),
     "usual": _with_time_limit(MeasurementConfig()),
 }
-"""Measurement config by precision: ``quick`` has short rounds, ``usual`` the rounds of
+"""Measurement config by precision: ``quick`` uses short rounds, and ``usual`` uses the rounds of
 METHOD.md.
 """
 STAGE_CONFIGS = {"quick": _with_time_limit(COARSE_CONFIG), "usual": _with_time_limit(QUICK_CONFIG)}
@@ -67,7 +67,7 @@ PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
 library.
 """
 _ALL_PROBED = 8
-"""The tuner tries every setting if there are at most this many."""
+"""Maximum number of settings at which the tuner tries every setting."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",

@@ -81,7 +81,7 @@ def _view(
 def _panels(
     report: Report, best: Measurement | None, graph_config: Config | None, now: Config | None
 ) -> list[HeatPanel]:
-    """Return the heat maps, without those for rare settings that were not tried."""
+    """Return the heat maps, except maps of rare settings in which no setting was tried."""
     own_knobs, running_knobs = graph_config and knob_values(graph_config), now and knob_values(now)
     panels: list[HeatPanel] = []
     for panel in heat_map(report, best).panels:

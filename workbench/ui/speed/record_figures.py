@@ -1,4 +1,4 @@
-"""Payloads of records and of a running measurement, cached until their inputs change."""
+"""Build payloads of records and of a running measurement, and cache them by their inputs."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ class RecordFigures:
         """Return the id of the record displayed in each part for this graph and data.
 
         This is the record that the user opened or measured, unless it was measured for another
-        graph. If there is none, the open part shows the newest record of this graph, data and
-        machine.
+        graph. If there is no such record, the open part shows the newest record of this graph,
+        data and machine.
         """
         records = self._store.records
         shown = {
@@ -162,7 +162,7 @@ class RecordFigures:
         return last_speeds(records, graph, where, self._machine, lambda: self._graph_hash(graph))
 
     def _changes_since_text(self, report: Report, graph: Graph, data: Datasets) -> str:
-        """Return a text on what has changed since a record was measured; "" if nothing has."""
+        """Describe what has changed since a record was measured; "" if nothing has."""
         found = []
         known = report.context.get("graph_sha256")
         if report.graph != graph.name:

@@ -75,10 +75,10 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
 def compare_view(
     on: MeasuredOn, report: Report, other_record: tuple[MeasuredOn, Report] | None = None
 ) -> CompareView:
-    """Return the payload for CPU and mixed decoding, or peers.
+    """Return the payload that compares CPU and mixed decoding, or DALI and its peers.
 
     ``other_record`` is another record whose bars are added. Reasons why a result is unreliable are
-    displayed at its bar, and not repeated below.
+    displayed next to its bar, and not repeated below the chart.
     """
     on = {**on, "quality_flags": []}
     if other_record is None:

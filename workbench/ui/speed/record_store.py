@@ -1,4 +1,4 @@
-"""Store of records: measured in this session, in earlier sessions, or opened from files.
+"""Store records that were measured in this session or earlier ones, or opened from files.
 
 Records are stored in the format of ``--json`` in ``$XDG_STATE_HOME/dali-workbench/records`` (or
 below ``DALI_WORKBENCH_STATE``), so the command line can read them.
@@ -76,7 +76,7 @@ class RecordStore:
             require_place(self._path("new"))
 
     def rename(self, key: str, name: str) -> None:
-        """Rename a record. Raises GraphEditError for an invalid name, and SaveError."""
+        """Rename a record. Raises GraphEditError for an invalid name, SaveError on failure."""
         if len(name) > LONGEST_NAME:
             raise GraphEditError(
                 f"The name has {len(name)} characters; at most {LONGEST_NAME} are allowed."
@@ -135,9 +135,10 @@ KINDS = {
 
 
 def export_file(kind: str, records: Mapping[str, Report]) -> tuple[str, str, bytes]:
-    """Convert records to a file: return its name, media type and content. Only CSV allows several.
+    """Convert records to a file, and return its name, media type and content.
 
-    Raises GraphEditError for an invalid request, and EngineError if a picture cannot be drawn.
+    Only CSV files can contain several records. Raises GraphEditError for an invalid request, and
+    EngineError if a picture cannot be drawn.
     """
     if kind not in KINDS:
         raise GraphEditError(f"{kind[:40]!r} is not a file type. Use one of: {', '.join(KINDS)}.")

@@ -60,10 +60,10 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
 
 
 def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:
-    """Return the graph after applying a record's proposals, and others that they require.
+    """Apply a record's proposals, and the proposals that these require, to the graph.
 
-    Without ``names``, all proposals are applied. Raises GraphEditError if none can be applied, and
-    for unknown names.
+    Without ``names``, all proposals are applied. Raises GraphEditError if the graph does not change
+    or a name is unknown.
     """
     try:
         found = optimisation_of(graph, report)

@@ -1,1 +1,1 @@
-"""Document, history and view state, without UI toolkit and threads."""
+"""Document, history and view state, which use neither a UI toolkit nor threads."""

@@ -1,4 +1,4 @@
-"""Close-up of one sample: picture and pixel values as payloads for the browser."""
+"""Build payloads of the close-up of one sample: its picture and its pixel values."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def closeup_bytes(
 
 
 def region_around(x: int, y: int, side: int) -> tuple[int, int]:
-    """Return the upper-left corner of a square centred on a pixel; no coordinate is negative."""
+    """Return the upper-left corner of a square centred on a pixel, clamped to (0, 0)."""
     return max(0, x - side // 2), max(0, y - side // 2)
 
 

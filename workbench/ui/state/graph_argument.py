@@ -22,7 +22,7 @@ START = "rotate-jitter"
 """Name of the recipe that opens by default."""
 
 _MOST_EXPANDED = 20
-"""Blocks of a graph created in Python are collapsed if the graph has more nodes than this."""
+"""Maximum number of nodes in a graph created in Python whose blocks are drawn expanded."""
 _FILES = (".json", ".png")
 """File extensions of graph files."""
 
@@ -34,7 +34,7 @@ def to_graph(source: GraphLike) -> Graph:
 
     Parsed JSON may be the content of a graph file, ``{"graph": graph, "layout": ...}``. A path ends
     in ``.json``, or in ``.png`` for a shared picture. None opens the recipe ``rotate-jitter``.
-    Raises GraphFormatError.
+    Raises GraphFormatError if ``source`` is not a valid graph.
     """
     match source:
         case None:

@@ -163,7 +163,7 @@ class History:
         self.document = document
 
     def burst(self, name: str) -> str:
-        """Return a group name, the same one for changes within ``BURST`` seconds of each other."""
+        """Return a group name that is equal for changes within ``BURST`` seconds of each other."""
         last, when, number = self._burst
         now = self._clock()
         if name != last or now - when > BURST:

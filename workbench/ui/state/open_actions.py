@@ -41,7 +41,7 @@ class OpenAction(Action, frozen=True):
     """True if the graph comes from a file; it is not autosaved until a page has rendered it."""
 
     def document(self) -> Document:
-        """Return the document to open. Raises GraphFormatError."""
+        """Return the document to open. Raises GraphFormatError if it is invalid."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> str:

@@ -150,9 +150,9 @@ class ViewState:
     shown_classes: list[str] = field(default_factory=list)
     """Classes whose samples are shown; empty for all samples."""
     shown_branches: list[str] = field(default_factory=list)
-    """Block bodies (``branch.then``) whose samples are shown; see ``present_shown_branches``."""
+    """Block bodies (``branch.then``) whose samples are shown; see ``active_shown_branches``."""
     shown_augmentations: list[str] = field(default_factory=list)
-    """Augmentations whose samples are shown; see ``present_shown_augmentations``."""
+    """Augmentations whose samples are shown; see ``active_shown_augmentations``."""
     pinned: bool = False
     """True if seed and batch are fixed."""
     show_statistics: bool = False
@@ -230,7 +230,7 @@ class ViewState:
     """Graph, target and data for which ``code_message`` and ``overwrite`` are valid."""
 
     @property
-    def present_shown_branches(self) -> tuple[str, ...]:
+    def active_shown_branches(self) -> tuple[str, ...]:
         """The ``shown_branches`` that exist in the running graph; empty to show all samples."""
         whole = self.checked.active
         return tuple(
@@ -241,7 +241,7 @@ class ViewState:
         )
 
     @property
-    def present_shown_augmentations(self) -> tuple[str, ...]:
+    def active_shown_augmentations(self) -> tuple[str, ...]:
         """The ``shown_augmentations`` whose nodes run; empty to show all samples."""
         whole = self.checked.active
         return tuple(
@@ -254,7 +254,7 @@ class ViewState:
     def is_filtered(self) -> bool:
         """True if only samples of some classes, branches or augmentations are shown."""
         return bool(
-            self.shown_classes or self.present_shown_branches or self.present_shown_augmentations
+            self.shown_classes or self.active_shown_branches or self.active_shown_augmentations
         )
 
     def notify(self, component: str, text: str) -> None:
@@ -311,7 +311,7 @@ def check_before_run(
 
 
 def initial_selection(graph: Graph, catalog: Catalog) -> list[str]:
-    """Return the node to select first: one with random values, else with a slider, else any."""
+    """Return the node to select first, preferably one with random values or with a slider."""
     nodes, typed = ordered_nodes(graph, catalog), TypedGraph(graph, catalog)
     drawing = [
         node.id for node in nodes if any(random_view(typed, port) for port in node.inputs.values())

@@ -180,7 +180,7 @@ class Autosave:
             self._waiting = session
 
     def store_thumbnail(self, picture: Callable[[], bytes]) -> None:
-        """Write a thumbnail after a delay. ``picture`` is called then and returns it as WebP."""
+        """Write a thumbnail after a delay. ``picture`` is called then and returns a WebP."""
         with self._lock:
             if self._closed:
                 return

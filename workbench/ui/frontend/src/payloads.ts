@@ -1041,7 +1041,7 @@ export interface FusedSpeedEntry {
   stale: boolean;
 }
 
-/** Sample with a large pixel difference: ``data:`` URLs of it before and after the rewrite. */
+/** Sample with a large pixel difference, and ``data:`` URLs of its pictures before and after. */
 export interface WorstSampleEntry {
   name: string;
   before: string;
