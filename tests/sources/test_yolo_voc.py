@@ -25,10 +25,11 @@ from workbench.errors import DataError
 from workbench.graph import load_graph, load_recipe
 from workbench.health import check_folder, scan_folder
 from workbench.preview import PreviewRequest, preview_batch
-from workbench.preview.verify import Verifier
+from workbench.preview.verify import Verifier, verify
 from workbench.samples.shapes import CLASSES, SCENES
 from workbench.sources import (
     class_names,
+    describe_not_read,
     list_samples,
     load_source,
     open_dataset,
@@ -206,7 +207,7 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ("names: [a]\n", "'train' of .* is None. Use the path of a folder or list of images"),
+        ("names: [a]\n", r"data.yaml has no 'train' \(found: no split\). Add its path"),
         ("train: 3\n", "'train' of .* is 3. Use the path of a folder or list of images"),
         ("train: images/000000.jpg\n", "is neither a folder nor a text file in UTF-8"),
         ("train: elsewhere\n", "elsewhere, which does not exist. Correct the path"),
@@ -251,6 +252,18 @@ def test_train_is_a_list_and_a_split_a_folder(copied: Path, tmp_path: Path) -> N
     (copied / "other.txt").write_text("images/train/000000.jpg 1\n")
     with pytest.raises(DataError, match=r"lists 'images/train/000000.jpg 1'. Use the path of an"):
         require_dataset(open_dataset(f"yolo:{copied / 'other.txt'}"))
+    (copied / "data.yaml").write_text("train: train.txt\nval: images/val\nnames: [a, b, c, d, e]\n")
+    assert describe_not_read(dataset)[-1].startswith("Only train is read. Open ")
+    graph = wb.read(copied, split="val")
+    val = graph.datasets["data"]
+    assert val.location == f"{copied}/data.yaml:val"
+    assert [Path(each.path).parent.name for each in list_samples(val)] == ["val"] * 3
+    assert "Open " + str(copied / "data.yaml:train") in describe_not_read(val)[-1]
+    assert verify(
+        graph.decode().resize(size=(8, 8)).with_settings(batch_size=2), val.location, 1
+    ).exact
+    with pytest.raises(DataError, match=r"data.yaml has no 'test' \(found: train, val\). Add its"):
+        wb.read(copied / "data.yaml", split="test")
     rest = write_remaining(dataset, names[:1], tmp_path / "rest")
     left = list(list_samples(open_dataset(rest)))
     assert len(left) == 3
@@ -405,6 +418,9 @@ def test_a_list_selects_images_and_difficult_objects_can_be_omitted(
     dataset = open_dataset(path)
     assert dataset.kind == "voc"
     assert len(list(list_samples(dataset))) == SCENES // 2
+    assert wb.read(place, split="train").datasets["data"] == dataset
+    with pytest.raises(DataError, match=r"has no split 'test'. Use data.yaml, a folder with Image"):
+        wb.read(place, split="test")
     rest = write_remaining(dataset, ["000000.jpg"], tmp_path / "rest")
     assert len(list(list_samples(open_dataset(rest)))) == SCENES // 2 - 1
     first = place / "Annotations" / "000000.xml"

@@ -38,6 +38,7 @@ from workbench.sources.opening import PARAMETER as PARAMETER
 from workbench.sources.opening import Data as Data
 from workbench.sources.opening import Location as Location
 from workbench.sources.opening import choose_columns as choose_columns
+from workbench.sources.opening import choose_split as choose_split
 from workbench.sources.opening import holds_objects as holds_objects
 from workbench.sources.opening import open_dataset as open_dataset
 from workbench.sources.opening import open_datasets as open_datasets

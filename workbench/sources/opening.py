@@ -291,6 +291,28 @@ def open_dataset(data: Location) -> Dataset:
     return file_list.file_pairs_dataset(items, classes)  # type: ignore[no-any-return]
 
 
+def choose_split(data: Any, split: str) -> Any:
+    """Return the part of data with a name such as ``val``, or raise DataError if there is none.
+
+    It is an entry of data.yaml (YOLO) or of a ``DatasetDict``, a list in ImageSets/Main (Pascal
+    VOC), or a folder: ``images/val``, ``val/images`` or ``val``.
+    """
+    if isinstance(data, Mapping) and hasattr(data, "cast_column") and split in data:
+        return data[split]
+    path = Path(os.path.expanduser(data)) if isinstance(data, str | Path) else Path(os.devnull)
+    file = path if path.suffix.lower() in (".yaml", ".yml") else path / "data.yaml"
+    if file.is_file():
+        return f"{file}:{split}"
+    images = path / "images" / split, path / split / "images"
+    for place in (path / "ImageSets" / "Main" / f"{split}.txt", *images, path / split):
+        if place.exists():
+            return place
+    raise DataError(
+        f"{str(data)[:200]} has no split '{split}'. Use data.yaml, a folder with "
+        f"ImageSets/Main/{split}.txt or a folder '{split}', or open the split itself."
+    )
+
+
 def _remote_kind(place: str) -> str:
     """Return the source kind of a remote location. Raises DataError if DALI does not support it."""
     scheme = place.partition("://")[0]

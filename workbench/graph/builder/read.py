@@ -24,6 +24,7 @@ from workbench.sources import (
     Datasets,
     annotated_alternatives,
     choose_columns,
+    choose_split,
     class_names,
     holds_objects,
     load_source,
@@ -58,6 +59,7 @@ def read(
     *,
     path: str | None = None,
     label: str | None = None,
+    split: str | None = None,
     sampler: Any = None,
     weights: Any = None,
     features: Mapping[str, str] | Sequence[str] | None = None,
@@ -73,6 +75,9 @@ def read(
     path, label:
         Columns of a data frame or table: ``path`` has paths or images, ``label`` has labels.
         ``label=""`` means no labels. By default the columns are found by name.
+    split:
+        Part of the data that is read: ``"train"``, ``"val"`` or another name in data.yaml of YOLO,
+        in ImageSets/Main of Pascal VOC, or of a folder.
     sampler:
         Order of the samples: ``"balanced"`` (the same number of each class), ``"random"``,
         ``"sequential"``, or a sampler of PyTorch.
@@ -99,6 +104,7 @@ def read(
             "read accepts labels only with the data. Pass pairs of path and label: "
             "wb.read(list(zip(paths, labels)))."
         )
+    data = data if split is None else choose_split(data, split)
     if path is not None or label is not None:
         data = choose_columns(data, path, label)
     named = features is not None and holds_objects(data)

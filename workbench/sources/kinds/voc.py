@@ -243,7 +243,8 @@ class Voc(ConvertedBoxes):
         yield f"Corners of the boxes are pixels that count from {first}, {why}."
         sets = os.path.join(dataset.location, _SETS, "Main")
         if os.path.isdir(sets) and (names := visible_files(Path(sets), (".txt",))):
-            path = os.path.join(sets, names[0])
+            usual = ("train.txt", "trainval.txt", "val.txt", "test.txt")
+            path = os.path.join(sets, next((name for name in usual if name in names), names[0]))
             yield f"All images are read. Open {path} to read those in the list."
         yield from super().unread_notes(dataset)
 

@@ -27,6 +27,7 @@ from workbench.sources.kinds.folder import IMAGES_SOURCE, images_in
 
 _LOOKED_AT = 100
 """Number of images whose label files are searched for a valid line to recognise the format."""
+_SPLITS = ("train", "val", "test")
 _OF_POINTS = ("kpt_shape", "kpt_names", "flip_idx")
 
 
@@ -42,12 +43,18 @@ def images_below(folder: str) -> list[str]:
     return sorted(found)
 
 
+def yolo_split(data: str) -> tuple[str, str]:
+    """Return the path and the split of data.yaml:val. Without a name, the split is train."""
+    path, _, split = data.rpartition(":")
+    return (path, split) if path.lower().endswith((".yaml", ".yml")) else (data, "train")
+
+
 def yolo_config(data: str) -> tuple[pathlib.Path | None, dict[str, Any]]:
     """Return the path and the content of data.yaml: the file itself, or the one of its folder.
 
     For images/train or train/images, the file is one or two levels up.
     """
-    place = pathlib.Path(data).absolute()
+    place = pathlib.Path(yolo_split(data)[0]).absolute()
     if place.suffix.lower() not in (".yaml", ".yml"):
         folder = place if place.is_dir() else place.parent
         files = [each / "data.yaml" for each in (folder, *folder.parents[:2])]
@@ -69,8 +76,9 @@ def yolo_config(data: str) -> tuple[pathlib.Path | None, dict[str, Any]]:
 
 
 def yolo_places(data: str) -> list[pathlib.Path]:
-    """Return the folders and lists of images to read: those of ``train`` in data.yaml, or data."""
-    place, (file, config) = pathlib.Path(data).absolute(), yolo_config(data)
+    """Return the folders and lists of images to read: those of a split in data.yaml, or data."""
+    path, split = yolo_split(data)
+    place, (file, config) = pathlib.Path(path).absolute(), yolo_config(data)
     if file is None or place not in (file, file.parent):
         inner = place / "images"
         if not (inner.is_dir() and (place / "labels").is_dir()):
@@ -80,12 +88,15 @@ def yolo_places(data: str) -> list[pathlib.Path]:
         if not {"train", "val"} <= {*splits}:
             return [inner]
         raise ValueError(f"{inner} has the folders {', '.join(splits)}. Open one: {inner}/train.")
-    entries = config.get("train")
+    if split not in config:
+        known = ", ".join(each for each in ("train", "val", "test") if each in config)
+        raise ValueError(f"{file} has no '{split}' (found: {known or 'no split'}). Add its path.")
+    entries = config[split]
     entries = [entries] if isinstance(entries, str) else entries
     listed = isinstance(entries, list) and all(isinstance(each, str) for each in entries)
     if not entries or not listed:
         raise ValueError(
-            f"'train' of {file} is {entries!r}. Use the path of a folder or list of images, or "
+            f"'{split}' of {file} is {entries!r}. Use the path of a folder or list of images, or "
             "several in a list."
         )
     root = file.parent / str(config.get("path") or "")
@@ -98,7 +109,9 @@ def yolo_places(data: str) -> list[pathlib.Path]:
     kept = [root / each.removeprefix("../") for each in entries]
     found = [each if each.exists() else other for each, other in zip(found, kept, strict=True)]
     if lost := [each for each in found if not each.exists()]:
-        raise ValueError(f"'train' of {file} is {lost[0]}, which does not exist. Correct the path.")
+        raise ValueError(
+            f"'{split}' of {file} is {lost[0]}, which does not exist. Correct the path."
+        )
     return found
 
 
@@ -300,7 +313,15 @@ class Yolo(ConvertedBoxes):
     find = staticmethod(find_yolo)
     convert = staticmethod(yolo_annotations)
     helpers = (
-        *(IMAGES_SOURCE, is_hidden, images_below, yolo_config, yolo_places, yolo_images),
+        *(
+            IMAGES_SOURCE,
+            is_hidden,
+            images_below,
+            yolo_split,
+            yolo_config,
+            yolo_places,
+            yolo_images,
+        ),
         *(yolo_label_file, yolo_names, yolo_rows, yolo_object, yolo_annotations),
         *ConvertedBoxes.helpers,
     )
@@ -308,7 +329,7 @@ class Yolo(ConvertedBoxes):
 
     def accepts(self, path: Path) -> bool:
         try:
-            if path.suffix.lower() in (".yaml", ".yml"):
+            if yolo_split(str(path))[0].lower().endswith((".yaml", ".yml")):
                 return not path.is_dir()
             if (path / "data.yaml").is_file() and yolo_config(str(path))[1].get("train"):
                 return True
@@ -317,6 +338,16 @@ class Yolo(ConvertedBoxes):
             return any(_is_label_file(yolo_label_file(image)) for image in _first_images(path))
         except (OSError, ValueError):
             return False
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        """Also name the splits of data.yaml that are not read."""
+        yield from super().unread_notes(dataset)
+        path, split = yolo_split(dataset.location)
+        file, config = yolo_config(path)
+        if file is not None and Path(path).absolute() in (file, file.parent):
+            others = [name for name in _SPLITS if config.get(name) not in (None, config[split])]
+            if others:
+                yield f"Only {split} is read. Open {file}:{others[0]} to read {others[0]}."
 
     def files_of(self, dataset: Dataset) -> list[str]:
         file, _ = yolo_config(dataset.location)
