@@ -1,4 +1,4 @@
-"""The worker process, and all code that runs DALI pipelines."""
+"""Run DALI pipelines, and control the worker process in which they run."""
 
 from workbench.engine.protocol.process import Engine
 from workbench.engine.resources.machine import Machine, describe_machine

@@ -85,7 +85,7 @@ def preview_batch(
 def render_batch(
     engine: Caller, request: PreviewRequest, on_report: ReportListener | None = None
 ) -> PreviewResult:
-    """Like ``preview_batch``, but without checking the graph for faults."""
+    """Render a contact sheet like ``preview_batch``, without checking the graph for faults."""
     preview: PreviewResult = call_isolating_faults(engine, render, request, on_report=on_report)
     return preview
 

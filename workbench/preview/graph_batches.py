@@ -1,4 +1,4 @@
-"""Methods of a graph that run it: ``batch``, ``show``, and calling the graph with an image."""
+"""Run a graph with its methods ``batch`` and ``show``, or by calling it with an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preview request, and the run of its graph from which all results are created.
+"""Define the preview request, and run its graph. All results are created from this run.
 
 ``run_request`` is used in the worker process only.
 """
@@ -43,7 +43,7 @@ _KINDS = {"batch": WHOLE, "tiles": WHOLE, "tile_size": WHOLE, "repeat": WHOLE, "
 class PreviewRequest:
     """Settings of a preview.
 
-    Raises ArgumentError for invalid values, and DataError if there are no data.
+    Raises ArgumentError for invalid values, and DataError if there is no data.
 
     ::
 
@@ -168,7 +168,7 @@ class GraphRun:
 
     @property
     def images(self) -> Mapping[str, Port]:
-        """The graph's image outputs: name -> port."""
+        """The ports of the graph's image outputs, by name."""
         return self.resolved.images
 
     @property

@@ -52,8 +52,10 @@ _INCOMPLETE = (
     "gets other images of it than in the preview. Set hw_decoder_load of the decoder to 0 or 1 for "
     "equal pixels."
 )
-"""Measured on an H200 with ``imagenet-train`` and 120 photos: 116 are identical with the default of
-``hw_decoder_load`` (the others are up to 4 of 255 apart), and all with 0 and with 1."""
+"""Note on deviations in a loader's last batch. On an H200 with ``imagenet-train`` and 120 photos,
+116 are identical with the default of ``hw_decoder_load`` (the others differ by up to 4 of 255), and
+all are identical with 0 and with 1.
+"""
 VerifiedTarget = Literal["script", "pytorch"]
 """Export targets that can be compared. A loader's labels are int64 and are compared by value."""
 
@@ -348,7 +350,7 @@ def run_batch(worker: Worker, graph: Graph, data: Datasets, batch: int) -> None:
 def compare_batch(
     worker: Worker, graph: Graph, data: Datasets, batch: int, path: str, target: VerifiedTarget
 ) -> tuple[int, int, list[Deviation]]:
-    """Task: compare the preview's batch with the exported code's, stored in the file ``path``.
+    """Task: compare the preview's batch with that of the exported code, in the file ``path``.
 
     Returns the numbers of missing and identical samples, and the deviations. Samples may be missing
     in a loader's last batch.

@@ -1,4 +1,4 @@
-"""Random values of automatic augmentation, computed so that a preview can start at any batch.
+"""Compute the random values of automatic augmentation, so that a preview can start at any batch.
 
 DALI's functions sample without individual seeds (their single seed argument would make all values
 dependent). Therefore the values are generated in advance, with the seeds that DALI would assign in

@@ -2,7 +2,8 @@
 
 DALI checks little. It interprets complex numbers and foreign byte orders as plain floats, uses the
 first of several arrays where it expects one, and passes its own buffers, so that a function can
-overwrite the inputs of other operators. Each would silently change results, so it raises an error.
+overwrite the inputs of other operators. All of this would silently change results, so it raises an
+error here.
 
 Used in the worker process only.
 """

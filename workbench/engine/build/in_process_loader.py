@@ -78,19 +78,19 @@ from workbench.sources.data_facts import MOST_READ
 from workbench.sources.python_data import LABEL_FAULT
 
 LIBRARIES: Mapping[str, str] = {"torch": "pytorch", "jax": "jax", "numpy": "script"}
-"""Array library of a loader -> export target that the loader is created from."""
+"""Export targets from which loaders are created, by array library."""
 _NOT_OPTIONS = {
     "shuffle": "The reader shuffles: wb.read(data, random_shuffle=True).",
     "drop_last": "Every sample is used: skip a shorter last batch in the loop.",
     "collate_fn": "Batches are tensors already: use operators of the graph, or wb.node.",
     "transform": "Use operators of the graph, or wb.node.",
 }
-"""Loader option of other libraries that is not supported -> how to get the same behaviour."""
+"""Advice for loader options of other libraries that are not supported here, by option."""
 _MOST_SECONDS = 3
-"""Time limit of the search for the file at which DALI stopped."""
+"""Time limit in seconds of the search for the file at which DALI stopped."""
 _numbers = itertools.count()
 _programs: dict[str, Code] = {}
-"""File of each imported program -> its code, which maps lines to nodes."""
+"""Code of each imported program by file name. The code maps lines to nodes."""
 
 
 def import_program(graph: Graph, target: str, data: Datasets) -> ModuleType:
@@ -145,7 +145,7 @@ def make_loader(
     ``library`` is ``torch``, ``jax`` or ``numpy``. If ``restart``, each loop begins a new epoch.
     ``options`` are arguments of the program's ``build_pipeline``.
 
-    Raises GraphExportError for another library or several image sizes, and the errors of
+    Raises GraphExportError for any other library and for several image sizes, and the errors of
     ``export``.
     """
     if library not in LIBRARIES:
@@ -321,7 +321,7 @@ class InProcessLoader:
 
 
 class _ArrayBatches:
-    """Iterates over the batches of a script's pipelines as dictionaries: output -> NumPy array."""
+    """Iterates over the batches of a script's pipelines as dictionaries of NumPy arrays."""
 
     def __init__(self, built: Any, graph: Graph, data: Datasets) -> None:
         self._pipes = built if isinstance(built, list) else [built]
@@ -384,7 +384,7 @@ class _ArrayBatches:
 
 @contextmanager
 def _explaining_bad_files(data: Datasets) -> Iterator[None]:
-    """Within the context, convert DALI's errors to DataError for bad files, else PipelineError."""
+    """Within the context, convert DALI's errors: to DataError for bad files, else PipelineError."""
     try:
         yield
     except OSError as error:

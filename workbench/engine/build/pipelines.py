@@ -55,7 +55,7 @@ _EXPLAINED = {
     r"Argument \"(\w+)\" expected shape (\d+) but got (\d+) values": r"\1 has \3 "
     r"values, but \2 are needed. Use \2 values",
 }
-"""Regular expression that matches a frequent message of DALI -> the reason and a fix."""
+"""Reasons and fixes for frequent messages of DALI, by a regular expression for the message."""
 _MEMORY = re.compile(r"bad_alloc|out of memory|MemoryError|MemoryAllocation", re.IGNORECASE)
 _REFUSED = os.strerror(errno.EAGAIN)
 """Error message of std::thread if no thread can be created, for example because memory ran out."""
@@ -117,7 +117,7 @@ class CompiledSource:
         return pipeline_error(error, self.source, self.filename)
 
     def own_failure(self, error: Exception) -> str:
-        """Describe the line of a user's function that raised an exception; empty if none did."""
+        """Describe the line of a user's function that raised an exception, or return ""."""
         lines = self.source.text.splitlines()
         found = [f.lineno for f in traceback.extract_tb(error.__traceback__)
                  if f.filename == self.filename and f.lineno is not None]  # fmt: skip

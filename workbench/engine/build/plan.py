@@ -1,4 +1,4 @@
-"""Plan of a run: its nodes, the parts in which they run together, and each node's cache key.
+"""Plan a run: its nodes, the parts in which they run together, and each node's cache key.
 
 The key is computed from a node's generated call, its position in the data, and the keys of its
 inputs. Outputs with equal keys are bit-identical.
@@ -107,14 +107,14 @@ class Plan:
     repeat: int | None
     """Index of a file that is used for every sample, or None."""
     versions: Mapping[str, str]
-    """Data parameter -> version of the dataset at the time it was read."""
+    """Version of each dataset at the time it was read, by data parameter."""
     nodes: tuple[Node, ...]
     parts: tuple[tuple[Node, ...], ...]
     keys: dict[str, str]
     draws: Mapping[str, UniformCalls]
-    """Id of an automatic augmentation -> its calls that sample random values."""
+    """Calls that sample the random values of each automatic augmentation, by node id."""
     first: int | None = None
-    """Number of samples before this batch, if a Python source returns batches of other sizes."""
+    """Number of samples before this batch, if a Python source returns batches of varying sizes."""
 
     @property
     def graph(self) -> Graph:
@@ -123,7 +123,7 @@ class Plan:
 
     @property
     def devices(self) -> Mapping[str, Device]:
-        """Node id -> device of the node."""
+        """Device of each node, by node id."""
         return self.resolved.devices
 
     @property

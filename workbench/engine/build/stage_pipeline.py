@@ -1,4 +1,4 @@
-"""A built pipeline for some nodes of a graph, from generated code.
+"""Build and run a pipeline for some nodes of a graph, from generated code.
 
 Used in the worker process only.
 """
@@ -23,7 +23,7 @@ from workbench.graph.model.ports import output_ports, used_inputs
 
 THREADS = min(8, usable_cores())
 GPU_THREADS = min(2, usable_cores())
-"""Threads of a pipeline on the GPU. Six more threads would add 0.7 ms per change on an H200."""
+"""Number of threads of a pipeline on the GPU. Six more would add 0.7 ms per change on an H200."""
 
 
 class Stage:

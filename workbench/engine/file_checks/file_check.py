@@ -47,7 +47,7 @@ _ENDINGS = {
     "WEBP": (".webp",),
 }
 _TRAILERS = {"JPEG": b"\xff\xd9", "MPO": b"\xff\xd9", "PNG": b"IEND"}
-"""Format -> last bytes of a complete file."""
+"""Last bytes of a complete file, by format."""
 _TAIL = 12
 _READ_AT_ONCE = 2**20
 _METADATA = re.compile(
@@ -138,7 +138,7 @@ def _read_at(file: Any, offset: int, count: int) -> bytes:
 
 @task
 def check_headers(worker: Worker, files: Sequence[Sample]) -> list[CheckedFile]:
-    """Return ``check_header`` of each file."""
+    """Call ``check_header`` for each file, and return the results."""
     return [check_header(Sample(*file)) for file in files]
 
 

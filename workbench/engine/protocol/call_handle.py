@@ -1,4 +1,4 @@
-"""A handle for calls to a worker, with which another thread can cancel the calls."""
+"""Define a handle for calls to a worker, with which another thread can cancel the calls."""
 
 from __future__ import annotations
 

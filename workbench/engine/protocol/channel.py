@@ -1,4 +1,4 @@
-"""Messages over a stream socket: framed, versioned, and never pickled.
+"""Send and receive messages over a stream socket: framed, versioned, and never pickled.
 
 A frame is a header, a message and a payload::
 
@@ -34,7 +34,7 @@ class ChannelError(Exception):
 
 
 class VersionError(ChannelError):
-    """Raised if the other process uses another protocol version. The message contains a fix."""
+    """Raised if the other process uses a different protocol version. The message contains a fix."""
 
 
 class Channel:

@@ -1,4 +1,4 @@
-"""Exit codes and last output of child processes, and their priority for the OOM killer."""
+"""Explain how child processes ended, and set their priority for the OOM killer."""
 
 from __future__ import annotations
 

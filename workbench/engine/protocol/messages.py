@@ -1,4 +1,4 @@
-"""Messages between an engine and its worker.
+"""Define the messages between an engine and its worker.
 
 A call is answered by any number of ``NodesRunning`` and ``ProgressReport`` messages, and then by a
 ``Result`` or ``Failure``. A ``Heartbeat`` is sent each second. The payload of ``Call`` is the

@@ -1,4 +1,4 @@
-"""Progress of a run, and messages while the worker waits or does not respond."""
+"""Report the progress of a run, and messages while the worker waits or does not respond."""
 
 from __future__ import annotations
 

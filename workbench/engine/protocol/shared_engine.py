@@ -1,4 +1,4 @@
-"""The worker for all calls in this process that do not pass an engine."""
+"""Share one worker among all calls in this process that do not pass an engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _lent: list[weakref.ref[Engine]] = []
 def shared_engine() -> Engine:
     """Return the engine of the workbench opened last, or a default engine if none is open.
 
-    The default engine's worker ends after some time without calls; the next call starts another.
+    The default engine's worker ends after some time without calls; the next call starts a new
+    worker.
     """
     global _own
     with _lock:

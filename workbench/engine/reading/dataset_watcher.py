@@ -42,7 +42,7 @@ class DatasetWatcher:
         return str(self._number)
 
     def remember(self, sizes: Mapping[str, int]) -> bool:
-        """Record the files that were just read: name in the dataset -> size in bytes.
+        """Record the files that were just read. ``sizes`` has their names and sizes in bytes.
 
         Return True if a size is different now, because the file changed while it was read.
         """

@@ -1,4 +1,4 @@
-"""Kinds of findings in image files, and their severity."""
+"""Define the kinds of findings in files, and their severity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ Level = Literal["bad", "damaged", "unusual"]
 
 ``bad``: an exported program stops at the file, because DALI cannot read or decode it, or because
 image and mask differ in size. ``damaged``: DALI decodes the file, but a decoder warned, the pixels
-are wrong, or the annotations were made for another image size. ``unusual``: correct, but unusual.
+are wrong, or the annotations were made for a different image size. ``unusual``: the file is
+correct, but unusual.
 """
 
 KINDS: dict[str, Level] = {

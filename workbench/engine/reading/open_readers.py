@@ -1,4 +1,4 @@
-"""Cache of open readers between runs. Used in the worker process only."""
+"""Cache open readers between runs. Used in the worker process only."""
 
 from __future__ import annotations
 

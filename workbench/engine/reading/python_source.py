@@ -32,7 +32,7 @@ class SourceChecks:
         self._cycles = "cycle" in source.args
         self._calls = 0
         self._known: dict[str, tuple[str, int, int]] = {}
-        """Output name -> its element type, number of axes, and the batch that had them first."""
+        """Element type, number of axes and first batch of each output, by output name."""
         name = str(source.args["function"])
         function: Callable[..., Any] = namespace[name]
         if source.args.get("creates"):
@@ -84,7 +84,7 @@ class SourceChecks:
         return returned
 
     def _check_type(self, batch: int, name: str, value: Any, axes: int) -> None:
-        """Compare an array with the earlier ones. It has ``axes`` axes that a sample lacks."""
+        """Compare an array with earlier arrays. It has ``axes`` more axes than a sample."""
         if type(value).__module__.startswith("nvidia.dali") or hasattr(
             value, "__cuda_array_interface__"
         ):
@@ -105,7 +105,7 @@ class SourceChecks:
 
 
 class _CheckedIterable:
-    """Iterable that passes each item of another one to ``check``."""
+    """Iterable that passes each item of ``items`` to ``check``."""
 
     def __init__(self, items: Any, check: Callable[[Any], Any]) -> None:
         self._items, self._check = items, check

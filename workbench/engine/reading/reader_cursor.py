@@ -156,23 +156,22 @@ class ReaderCursor:
         self._index: tempfile.TemporaryDirectory[str] | None = None
         self._stand_ins: tempfile.TemporaryDirectory[str] | None = None
         self._originals: dict[str, str] = {}
-        """Name of a placeholder -> name of the original file."""
+        """Name of the original file, by the name of its placeholder."""
         named_in_full = data is not None and not load_source(data.kind).lists_files
         self._prefix = os.path.join(data.root, "") if data is not None and named_in_full else ""
         looks_ahead = data is not None and load_source(data.kind).looks_ahead
         self._ahead = list_samples(data) if looks_ahead and data is not None else None
         self._looked_at = 0
         self._at_fault: dict[str, str] = {}
-        """Name of each faulty sample that the reader would read without an error -> its fault."""
+        """Faults of the samples that the reader would read without an error, by sample name."""
         self._sized: dict[str, Sample] = {}
-        """Name -> sample with a mask or an annotated size, to be compared once the sample is read.
-        """
+        """Samples with a mask or an annotated size, to be compared once they are read, by name."""
         self._compared = 0
         """Number of images whose size was compared with the size in their annotations."""
         self._other_size: dict[str, str] = {}
-        """Name of an image whose annotations are for another size -> text with both sizes."""
+        """Images that differ in size from their annotations, with a text that has both sizes."""
         self._odd_boxes: dict[str, str] = {}
-        """Name of an image -> a box that extends beyond the image or has no area."""
+        """A box that extends beyond the image or has no area, by image name."""
         self.unreadable: dict[str, str] = {}
         self.folder = self._folder()
         """Folder to which the file names of a batch are relative."""

@@ -1,1 +1,1 @@
-"""Resources that a worker may use: GPU, cgroup limits, memory budgets, folders."""
+"""Determine and limit the resources of a worker: GPU, cgroup limits, memory budgets, folders."""

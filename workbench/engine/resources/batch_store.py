@@ -1,4 +1,4 @@
-"""Batches that the stages of a run exchange, and a size-limited cache of results.
+"""Exchange batches between the stages of a run, and cache results within a size limit.
 
 Used in the worker process only.
 """

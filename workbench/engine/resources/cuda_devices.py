@@ -11,7 +11,7 @@ import uuid
 
 
 def print_uuids() -> None:
-    """Print the UUID of each GPU, as ``cuDeviceGetUuid`` returns it; nothing without a driver."""
+    """Print each GPU's UUID, as ``cuDeviceGetUuid`` returns it, or nothing without a driver."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
     except OSError:

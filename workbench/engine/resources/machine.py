@@ -1,4 +1,4 @@
-"""Properties of this machine, and how many of its cores and how much memory may be used."""
+"""Determine the properties of this machine, and the cores and memory that may be used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory budget for all workers of this process, on the host and on the GPU.
+"""Enforce a memory budget for all workers of this process, on the host and on the GPU.
 
 If memory runs short, idle workers drop their caches. If this is not enough, the workers that have
 been idle longest are ended, and their next call starts a new worker. A new worker starts only when
@@ -32,7 +32,7 @@ FRESH_HOST = 320 * 2**20
 FRESH_GPU = 768 * 2**20
 """Estimated GPU memory in bytes of a new worker: CUDA's context and a mixed decoder."""
 LEAST_KEPT = 32 * 2**20
-"""Minimum cache limit in bytes per worker, regardless of their number."""
+"""Minimum cache limit in bytes per worker, regardless of the number of workers."""
 TIGHT = 0.8
 """Fraction of the budget above which idle workers drop their caches."""
 RESTING_LIMIT = 600.0
@@ -116,7 +116,7 @@ class MemoryBudget:
 
         At most ``starting`` workers start at the same time, by default one per core.
         ``measure_host`` and ``gpu_bytes`` return the memory of preview workers, and
-        ``measured_bytes`` the host memory of measuring workers.
+        ``measured_bytes`` returns the host memory of measuring workers.
         """
         self.host = host
         self.gpu = gpu
@@ -128,7 +128,7 @@ class MemoryBudget:
         self._members: weakref.WeakSet[BudgetMember] = weakref.WeakSet()
         self._taken: weakref.WeakKeyDictionary[BudgetMember, int] = weakref.WeakKeyDictionary()
         self._told: weakref.WeakKeyDictionary[BudgetMember, float] = weakref.WeakKeyDictionary()
-        """Member -> time of the last request to drop its caches while idle."""
+        """Time of the last request to drop caches while idle, by member."""
         self._crowded = False
         """True if there was not enough memory for the last worker that waited to start."""
         self._gpu_each = 0

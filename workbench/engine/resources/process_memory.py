@@ -1,4 +1,4 @@
-"""Memory use of the worker, and the size limits of its caches.
+"""Measure the memory use of the worker, and limit the size of its caches.
 
 Used in the worker process only, except ``MemoryUse``.
 """
@@ -20,7 +20,7 @@ KEPT_AT_MOST = 2 * 2**30
 """Maximum cache size in bytes. 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB.
 """
 SHARE = 8
-"""Divisor: by default, caches may use 1/8 of the memory of the machine, and 1/8 of the GPU's."""
+"""Divisor of the memory of the machine and of the GPU. Caches may use 1/8 of each by default."""
 
 
 @dataclass(frozen=True, slots=True)

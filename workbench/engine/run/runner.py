@@ -74,13 +74,13 @@ class Result:
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     reached: Mapping[str, frozenset[int]] = field(default_factory=dict)
     augmented: Mapping[str, Turns] = field(default_factory=dict)
-    """Node id -> applied augmentations; empty for samples that do not reach the node."""
+    """Applied augmentations by node id; empty for samples that do not reach the node."""
     left_out: str = ""
     """Text about the samples that the readers skip; may be empty."""
 
     @property
     def keys(self) -> dict[str, str]:
-        """Node id -> cache key of the node's outputs. Outputs with equal keys are bit-identical."""
+        """Cache keys of the outputs by node id. Outputs with equal keys are bit-identical."""
         return self.plan.keys
 
 
@@ -125,10 +125,10 @@ class _Job:
     """Number of parallel pipelines of the graph; the plan belongs to one of them."""
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
-    """Source id -> samples of the source."""
+    """Samples of each source, by source id."""
 
     def add_samples(self, source: str, samples: tuple[Sample, ...]) -> None:
-        """Add the samples of a source. If it returned a smaller batch, the whole plan has it."""
+        """Add the samples of a source. A smaller batch sets the size of the whole plan's batch."""
         self.samples[source] = samples
         if samples[0].number is not None:
             count, wanted = min(self.plan.count, len(samples)), min(self.plan.wanted, len(samples))

@@ -50,7 +50,7 @@ _OURS = (__file__, numba_calls.__file__)
 
 @contextmanager
 def noted_calls() -> Iterator[dict[str, AutomaticCall]]:
-    """Within the context, record calls of automatic augmentation. Yields operator name -> call."""
+    """Within the context, record calls of automatic augmentation. Yields them by operator name."""
     noted: dict[str, AutomaticCall] = {}
     modules = {
         spec.name: import_module(f"nvidia.dali.auto_aug.{spec.module}")

@@ -32,7 +32,7 @@ class CallArguments:
     missing: tuple[str, ...]
     """Required parameters without a value."""
     assumed: Mapping[str, Any]
-    """Missing argument -> assumed value. The call may add more when it uses settings."""
+    """Assumed values of missing arguments. The call may add more when it uses settings."""
     setting: Callable[[str], Any]
     """Function that returns the value of a missing setting, by its dotted name."""
 

@@ -28,7 +28,7 @@ _DECODERS = {
     "RandomCrop": "ImageRandomCrop",
     "Slice": "ImageSlice",
 }
-"""Suffix of an older decoder name -> current decoder name."""
+"""Current decoder name, by the suffix of the older decoder name."""
 _LOST = ("cache_type_", "use_batched_decode")
 """Arguments of older decoders that current decoders do not have."""
 

@@ -48,7 +48,7 @@ LARGEST_SCRIPT = 16 * 2**20
 _NO_TEXT = "it is not UTF-8 text"
 _SHORTER = "Clear a notebook's outputs, or move the pipeline to its own file."
 _ONE_PROCESS = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"}
-"""Environment variables that launchers set -> value for a single process."""
+"""Environment variables that launchers set, with the values for a single process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class OpenedScript:
     path: str
     module: ModuleType
     cells: Mapping[str, ast.Module]
-    """File name -> syntax tree of the script, or of a notebook's cell."""
+    """Syntax trees of the script, or of a notebook's cells, by file name."""
     lines: ScriptRun = field(default_factory=lambda: ScriptRun(StandIns()))
     uses: UnknownUses = field(default_factory=UnknownUses)
     taken: Collection[str] = ()
@@ -76,9 +76,9 @@ class OpenedScript:
     stopped: str = ""
     """Line at which the script was stopped, as shown in messages; empty if it ran to its end."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Missing argument -> assumed value."""
+    """Assumed values of missing arguments, by name."""
     trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
-    """File name -> syntax tree of executed code, for the script and its project."""
+    """Syntax trees of executed code of the script and its project, by file name."""
     launcher: Collection[str] = ()
     """Launcher variables that were missing, and were set to the values for a single process."""
 
@@ -114,7 +114,7 @@ class OpenedScript:
                     yield file, each
 
     def run_main(self) -> Any:
-        """Run the ``__main__`` section up to the line where it runs a pipeline, and return that.
+        """Run the ``__main__`` section until it runs a pipeline, and return the pipeline.
 
         Returns None if it runs no pipeline.
         """
@@ -170,7 +170,7 @@ class OpenedScript:
 def opened_script(
     worker: Worker, path: str, arguments: Mapping[str, Any], seconds: float
 ) -> Iterator[OpenedScript]:
-    """Open a script in the sandbox. Within the context, it can be run and its definitions read.
+    """Open a script in the sandbox, to run it and read its definitions within the context.
 
     Raises ImportFailedError for a failure in the script, with the script's line.
     """

@@ -64,7 +64,7 @@ class FoundPipeline:
     pipelines: int = 1
     """Number of parallel pipelines; ``make`` creates the first of them."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
-    """Missing argument -> assumed value. Building the pipeline may add more."""
+    """Assumed values of missing arguments. Building the pipeline may add more."""
     shard: tuple[str, ...] = ()
     """Reader arguments that select a shard, in a program exported to run on several devices."""
     choice: list[str] = field(default_factory=list)
@@ -131,7 +131,7 @@ def _of_main(script: OpenedScript, arguments: Mapping[str, Any]) -> FoundPipelin
 
 
 def _callers(name: str, script: OpenedScript) -> list[str]:
-    """Return the functions of a script that call ``name``, and ``__main__`` if it does."""
+    """Return the functions that call ``name``, and ``__main__`` if this section calls it."""
     functions = [
         each.name
         for tree in script.cells.values()
@@ -350,7 +350,7 @@ def with_placeholder_data(trees: Mapping[str, ast.Module], folder: Path) -> dict
 
 
 def _pipelines_by_variable(script: OpenedScript) -> dict[str, Any]:
-    """Return the pipelines that the script created, by variable name, or by number without one."""
+    """Return the pipelines that the script created, by variable name or, if unnamed, by number."""
     live: dict[str, Any] = {}
     for name, value in [*vars(script.module).items(), *enumerate(script.made, start=1)]:
         if is_pipeline(value) and not any(value is other for other in live.values()):

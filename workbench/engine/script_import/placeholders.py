@@ -1,4 +1,4 @@
-"""Placeholder objects (stand-ins) for missing modules and values of an imported script.
+"""Create placeholder objects (stand-ins) for missing modules and values of an imported script.
 
 A stand-in accepts any call and returns further stand-ins, so that the code around a pipeline
 runs without the module or value. It is not a number: a pipeline that needs the value fails with an
@@ -35,7 +35,7 @@ class StandIns:
         """``note_pipelines`` is called with the arguments of each call of a stand-in."""
         self.note_pipelines = note_pipelines
         self.modules: dict[str, str] = {}
-        """Module replaced by a stand-in -> line that first imported it."""
+        """Maps each module that a stand-in replaces to the line that first imported it."""
         self.recorded: Callable[[str, tuple[Any, ...]], Any] = lambda name, args: None
         """Function that receives the name and arguments of a call, and returns the recorded result,
         or None if a stand-in is to be returned.

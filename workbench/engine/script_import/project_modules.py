@@ -30,7 +30,7 @@ _PLUGINS: Mapping[str, str] = {
     "nvidia.dali.plugin.paddle": "paddle",
     "nvidia.dali.plugin.mxnet": "mxnet",
 }
-"""Plugin of DALI -> framework that is needed to import it."""
+"""Framework that is needed to import a plugin of DALI, by plugin."""
 
 Run = Callable[[str, ModuleType], None]
 """Function that runs a file as a module."""
@@ -135,7 +135,7 @@ def _importing_line() -> tuple[str, int] | None:
 
 
 TREES: dict[str, ast.Module] = {}
-"""File or notebook cell -> syntax tree of its executed code."""
+"""Syntax tree of the executed code, by file or notebook cell."""
 
 
 def catches_import_errors(file: str, line: int) -> bool:
@@ -164,7 +164,7 @@ def _continues_after_import_error(handler: ast.ExceptHandler) -> bool:
 
 @contextmanager
 def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]:
-    """Within the context, imports find modules of the script's project, and stand-ins otherwise."""
+    """Within the context, imports find modules of the script's project, or else stand-ins."""
     folders = project_folders(script)
     finders = [_Finder(first, folders, run, stand_ins) for first in (True, False)]
     sys.meta_path.insert(0, finders[0])

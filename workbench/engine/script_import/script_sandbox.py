@@ -42,8 +42,8 @@ _WRITTEN: Mapping[str, tuple[tuple[int, int], ...]] = {
     "os.symlink": ((1, 2),),
     "os.truncate": ((0, -1),),
 }
-"""Audit event of a write -> pairs of argument indices: a path, and the folder to which the path is
-relative (-1 if there is none).
+"""Audit events of writes, with pairs of argument indices: a path, and the folder to which the path
+is relative (-1 if there is none).
 """
 _KEEPING = (
     *("TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "MPLCONFIGDIR"),

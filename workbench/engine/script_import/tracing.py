@@ -165,7 +165,7 @@ def _unsupported_settings(pipe: Any) -> dict[str, str]:
 
 
 def _executor(pipe: Any) -> tuple[Executor, int | None]:
-    """Return a pipeline's executor and queue depth (None if a graph cannot represent it)."""
+    """Return a pipeline's executor, and its queue depth (None if a graph cannot represent it)."""
     if pipe._exec_dynamic or not (pipe._exec_pipelined and pipe._exec_async):
         return "dynamic", None
     depth = pipe._prefetch_queue_depth

@@ -187,7 +187,7 @@ class _Reader:
     plain: Plain
 
     def steps(self, decisions: tuple[bool, ...]) -> list[TransformCall]:
-        """Return the steps after these branches. For later random branches, both are included."""
+        """Return the steps after these branches, with both cases of later random branches."""
         try:
             return self._called(_Path(decisions))
         except _ForkError as fork:
@@ -337,4 +337,4 @@ _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
     "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
 }
-"""Module -> recorded functions. Random functions have a replacement, image functions None."""
+"""Recorded functions by module. Random functions have a replacement; image functions have None."""

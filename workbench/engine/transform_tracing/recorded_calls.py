@@ -23,7 +23,7 @@ DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
 """DALI's module with the class names of torchvision. It is treated like torchvision."""
 
 
-class RecordedName(StandIn):
+class RecordedCallable(StandIn):
     """A class or function of a library; its calls are recorded."""
 
     is_recorded = True
@@ -32,8 +32,8 @@ class RecordedName(StandIn):
         super().__init__(owner, name)
         self.__dict__["_calls"] = calls
 
-    def _next(self, suffix: str) -> RecordedName:
-        return RecordedName(self._stand_ins, f"{self._name}{suffix}", self._calls)
+    def _next(self, suffix: str) -> RecordedCallable:
+        return RecordedCallable(self._stand_ins, f"{self._name}{suffix}", self._calls)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = RecordedCall(self._stand_ins, self._name, args, kwargs)
@@ -62,7 +62,7 @@ _KEPT_METHODS = frozenset(
 class RecordedBase:
     """Base class that replaces a library's class in a script's subclass, and records calls."""
 
-    _recorded: RecordedName
+    _recorded: RecordedCallable
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self.__dict__["_base_call"] = self._recorded(*args, **kwargs)
@@ -225,7 +225,7 @@ class _RecordingFinder(MetaPathFinder, Loader):
     def _value(self, name: str) -> Any:
         name = name.replace(DALIS_TORCHVISION, "torchvision.transforms")
         known = CONSTANTS.get(name.rpartition(".")[2])
-        return RecordedName(self._owner, name, self._calls) if known is None else known
+        return RecordedCallable(self._owner, name, self._calls) if known is None else known
 
     def exec_module(self, module: ModuleType) -> None:
         pass

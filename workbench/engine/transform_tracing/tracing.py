@@ -59,7 +59,7 @@ class TracedTransform:
     name: str
     notes: tuple[str, ...] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
-    """Missing argument -> assumed value, as Python code."""
+    """Assumed values of missing arguments, as Python code, by argument name."""
     losses: tuple[tuple[str, str], ...] = ()
     """Pairs (line, reason) for each part that may be missing in the composition."""
 

@@ -1,4 +1,4 @@
-"""Overlays of boxes, points, masks and class names, and functions that draw them on images."""
+"""Create overlays of boxes, points, masks and class names, and draw them on images."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ def _targets_on(run: GraphRun, image: Port) -> list[tuple[Node, Port, PortKind]]
 
 
 def _is_depth(run: GraphRun, port: Port) -> bool:
-    """Return whether a mask contains depths, and not class numbers: it is interpolated linearly."""
+    """Return whether a mask contains depths, which are interpolated linearly, or class numbers."""
     nodes = [node for node in run.graph.nodes if port in node.inputs.values()]
     given = [run.graph.node(port.node), *nodes]
     return any(follows(node) and node.args.get("interpolation") == "linear" for node in given)
@@ -394,7 +394,7 @@ _WHOLE = (0.0, 0.0, 1.0, 1.0)
 def fitting_mask(
     mask: NDArray[np.generic], sides: tuple[int, int], names: Sequence[str], is_depth: bool = False
 ) -> Overlays:
-    """Return the overlay of a mask, or a frame with a note if its size is not the image's."""
+    """Return the overlay of a mask, or a frame with a note if mask and image differ in size."""
     height, width = mask.shape[:2]
     if (width, height) == sides:
         return (

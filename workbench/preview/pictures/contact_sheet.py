@@ -73,7 +73,7 @@ class Grid:
 class ContactSheet:
     """Tiles arranged in one image. ``pixels`` is uint8 (h, w, 3).
 
-    ``groups`` has the tiles of each output, and ``bad`` the indices of unusable samples.
+    ``groups`` has the tiles of each output, and ``bad`` has the indices of unusable samples.
     """
 
     pixels: NDArray[np.uint8]

@@ -168,7 +168,7 @@ def one_frame(batch: Batch, frame: int) -> Batch:
 
 
 def value_layout(batch: Batch) -> str:
-    """Return the layout, such as ``HWC`` or ``FHWC``. Raises GraphError without images."""
+    """Return the layout, such as ``HWC`` or ``FHWC``. Raises GraphError if there are no images."""
     return batch.layout if is_sequence(batch) else picture_layout(batch)
 
 

@@ -162,7 +162,7 @@ def _steps_before(run: GraphRun, port: Port) -> list[Port]:
 
 
 def _baseline_port(run: GraphRun, port: Port) -> Port | None:
-    """Return the port to compare an output with: as requested, or the first of equal size."""
+    """Return the port to compare an output with: the requested one, or the first of equal size."""
     steps = _steps_before(run, port)
     wanted = run.request.baseline
     if wanted:

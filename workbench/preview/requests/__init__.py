@@ -1,1 +1,1 @@
-"""Kinds of preview requests: batch, steps, effect, statistics, search, shared picture."""
+"""Answer preview requests: batch, steps, effect, statistics, search, shared picture."""

@@ -25,7 +25,7 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 from workbench.preview.requests.texts import augmentations_of, augmented_at
 
 _NAMED = 2
-"""Maximum number of operators named in a body's text. For more operators, it has their number."""
+"""Maximum number of operators that a body's text names. A text of more has only their number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def _content(body: Body) -> str:
 
 
 def executed_scopes(run: GraphRun) -> list[tuple[str, ...]]:
-    """Return the bodies (``branch.then``) that ran for each sample, ordered as ``branches_of``.
+    """Return the bodies (``branch.then``) that ran for each sample, in ``branches_of`` order.
 
     The tuple of a sample whose file could not be read is empty.
     """
@@ -153,7 +153,7 @@ class BodyShare:
 
 @dataclass(frozen=True, slots=True)
 class BlockShares:
-    """Number of samples for which a block ran, and for each of its bodies.
+    """Numbers of samples for which a block and each of its bodies ran.
 
     Inside a loop (``in_turns``), each iteration counts, because random values are sampled again.
     """

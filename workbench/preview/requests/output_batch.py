@@ -1,4 +1,4 @@
-"""The outputs of a graph for one batch as arrays, as returned by its exported script."""
+"""Return the outputs of a graph for one batch as arrays that equal those of the exported script."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 2**30
 """Maximum size of a batch in bytes. The worker sends the batch as a whole."""
 _MARKED_SIDE = 240
-"""Size in pixels up to which small pictures are enlarged, so that class names fit."""
+"""Minimum size of a picture in pixels. Smaller pictures are enlarged, so that class names fit."""
 BATCH_LIBRARIES = ("numpy", "torch", "jax", "cupy")
 
 

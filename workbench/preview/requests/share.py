@@ -126,7 +126,7 @@ def read_shared(picture: bytes) -> str:
 
 
 def read_picture(path: str | Path) -> Graph:
-    """Load the graph in a shared picture. Raises GraphFormatError, which names the file."""
+    """Load the graph in a shared picture. Raises GraphFormatError with the name of the file."""
     try:
         with open(path, "rb") as file:
             return load_graph(read_shared(file.read(_HEAD)))

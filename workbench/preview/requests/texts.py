@@ -54,7 +54,7 @@ def shape_and_type_text(run: GraphRun, node: Node) -> str:
 
 
 Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
-"""Generator id -> random values, one per sample; None for samples that do not reach it."""
+"""Random values of each sample by generator id; None if the sample does not reach the generator."""
 
 
 def random_value_texts(run: GraphRun, sampled: Drawn) -> dict[str, list[str]]:
@@ -282,7 +282,7 @@ def class_names_of(worker: Worker, run: GraphRun, port: Port | None) -> list[str
 def _of_data(
     worker: Worker, run: GraphRun, port: Port | None, read: Callable[[Dataset], T]
 ) -> T | None:
-    """Return ``read`` of a source's dataset, cached until the data changes; None without data."""
+    """Return the result of ``read`` for a source's data, cached until the data changes, or None."""
     plan = run.result.plan
     source = next((n for n in run.nodes if port is not None and n.id == port.node), None)
     dataset = plan.dataset(source) if isinstance(source, Source) else None

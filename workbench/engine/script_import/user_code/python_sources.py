@@ -34,13 +34,13 @@ from workbench.graph.user_functions.source_writer import (
 )
 
 _created: dict[int, tuple[Any, Construction]] = {}
-"""Identity of each object of the script's classes -> the object and its arguments."""
+"""Instances of the script's classes, with the arguments that created them, by ``id``."""
 _origins = ValueOrigins()
 
 
 @contextmanager
 def recording_objects() -> Iterator[None]:
-    """Within the context, the arguments of new objects of the script's classes are recorded."""
+    """Within the context, record the arguments of new instances of the script's classes."""
     build_class: Callable[..., Any] = builtins.__build_class__
 
     def build(body: FunctionType, name: str, *bases: Any, **options: Any) -> Any:
@@ -92,12 +92,12 @@ class FedSources:
     """Python sources of one pipeline."""
 
     functions: dict[str, str] = field(default_factory=dict)
-    """Name of a function -> its code."""
+    """Code of each function, by name."""
     objects: dict[int, tuple[Any, str]] = field(default_factory=dict)
-    """Identity of an object that changes when it is used -> the object and its function."""
+    """Objects that change when they are used, with the function that uses them, by ``id``."""
 
     def add(self, found: SourceFunction, writer: RepeatingWriter) -> str:
-        """Add a source. Return in what it differs from the script; empty if in nothing."""
+        """Add a source, and return a text on how it differs from the script; may be empty."""
         self.functions[found.name] = found.source
         shared = [each for each in writer.changing if id(each) in self.objects]
         for each in writer.changing:

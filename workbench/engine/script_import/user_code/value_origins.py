@@ -39,10 +39,10 @@ from workbench.graph.user_functions.source_writer import (
 
 EXTERNAL_SOURCE = "external_source"
 _CONVERTED = "__autograph_generated_file"
-"""Part of the file names of functions that DALI converts, for ``if`` with data."""
+"""Part of the file names of functions that DALI converts because they use ``if`` with data."""
 _MOST_PLACES = 200
 _LONG = 300
-"""Length of the code of a list from which the statements that created it are preferred."""
+"""If the code of a list has at least this length, the statements that created it are preferred."""
 _WORKBENCH = str(Path(workbench.__file__).parent)
 _REPORTING = ("print", "info", "debug", "warning")
 """Functions that do not change their arguments."""
@@ -68,7 +68,7 @@ class Origin(NamedTuple):
     text: str
     scope: Scope
     is_simple: bool = True
-    """Whether it is one assignment of names that have one value each."""
+    """True if the statements are one assignment, and each name in it has one value."""
 
 
 class ValueOrigins:
@@ -77,9 +77,9 @@ class ValueOrigins:
     def __init__(self) -> None:
         self._places: list[_Place] = []
         self._given: list[tuple[Any, str, _Place]] = []
-        """Value of an argument, its expression, and where it was evaluated."""
+        """Values of arguments, each with its expression and the place where it was evaluated."""
         self._copies: dict[int, tuple[Any, Any]] = {}
-        """Identity of a copy -> the copy and its original."""
+        """Copies and their originals, by ``id`` of the copy."""
 
     def clear(self) -> None:
         """Forget all lines and values."""
@@ -96,7 +96,8 @@ class ValueOrigins:
     def note(self, called: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
         """Record the lines that are running, and the arguments of the innermost call.
 
-        ``called`` is the name of the called class or function. Records of classes are limited.
+        ``called`` is the name of the called class or function. The number of records is limited for
+        classes.
         """
         if called != EXTERNAL_SOURCE and len(self._places) >= _MOST_PLACES:
             return
@@ -140,7 +141,7 @@ class RepeatingWriter(SourceWriter):
         """Objects of the code that change when they are used."""
 
     def written(self, value: Any) -> str:
-        """Return an expression for a value, or the variable that has it after its statements."""
+        """Return an expression for a value, or the variable that repeated statements assign."""
         lengths = [(each, len(each)) for each in (self.imports, self.parts, self.values)]
         problem: GraphEditError | None = None
         text = ""
@@ -186,7 +187,7 @@ class RepeatingWriter(SourceWriter):
         return origin.name
 
     def _require_equal(self, origin: Origin, value: Any) -> None:
-        """Raise GraphEditError if the statements create another value than the script has."""
+        """Raise GraphEditError if the statements create a value that differs from the script's."""
         if not self._tests:
             return
         alone = RepeatingWriter(self.constructions, self._origins)
@@ -217,7 +218,7 @@ def _require_plain(value: Any) -> None:
 
 
 def _creates_equal(code: str, function: str, value: Any) -> bool | None:
-    """Return whether a function's code creates an equal value; None if they have no pickles."""
+    """Return whether a function's code creates an equal value; None if it cannot be pickled."""
     try:
         wanted = pickle.dumps(value)
     except Exception:
@@ -247,7 +248,7 @@ def _origin(
     line: int,
     scope: Scope,
 ) -> Origin | None:
-    """Return the statements before a line that assign or change the variable with a value."""
+    """Return the statements before ``line`` that assign or change the variable with ``value``."""
     name = next((name for name, each in held.items() if each is value), "")
     before = [each for each in body if name and (each.end_lineno or line) < line]
     found = [each for each in before if _changes(each, name)]
@@ -307,7 +308,7 @@ def _is_assignment(statement: ast.stmt) -> bool:
 
 
 def _changes(statement: ast.stmt, name: str) -> bool:
-    """Return whether a statement assigns a variable, a part of it, or passes it to a call."""
+    """Return whether a statement assigns a variable or a part of it, or passes it to a call."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
         return False
     called = isinstance(statement, ast.Expr) and not _only_reports(statement.value)
