@@ -35,6 +35,7 @@ The main names, where ``graph`` is a graph and ``w = wb.Workbench(graph)``::
     Check
         check_graph, check_warnings    faults and warnings of a graph
         check_folder, write_samples    bad files of a folder; sample photos
+        decoder_coverage               which images the GPU's JPEG engines decode
         diff, w.verify(), pack         why two pipelines differ; preview and script; a server
 
 ``help(wb.read)`` describes a name, ``dir(wb)`` lists all, and ``REFERENCE.md`` next to this file
@@ -118,8 +119,9 @@ if TYPE_CHECKING:
     from workbench.graph.storage.import_report import ImportReport
     from workbench.graph.user_functions.trust import trust_graph
     from workbench.graph.variants.difference import GraphDifferences
-    from workbench.health import check_folder
+    from workbench.health import check_folder, decoder_coverage
     from workbench.health.check import FolderCheck
+    from workbench.health.decoders import DecoderCoverage
     from workbench.health.skip_bad import export
     from workbench.optimiser import Optimisation, optimise
     from workbench.pipeline_difference import (
@@ -161,6 +163,7 @@ __all__ = [
     "CatalogError",
     "DataError",
     "DataNode",
+    "DecoderCoverage",
     "Edge",
     "Engine",
     "EngineClosedError",
@@ -221,6 +224,7 @@ __all__ = [
     "check_warnings",
     "compare",
     "compare_transforms",
+    "decoder_coverage",
     "diff",
     "dump_graph",
     "emit_script",
@@ -285,6 +289,7 @@ _HOMES = {
     "graph.user_functions.trust": "trust_graph",
     "graph.variants.difference": "GraphDifferences",
     "health": "check_folder",
+    "health.decoders": "DecoderCoverage decoder_coverage",
     "health.skip_bad": "export",
     "graph.model.faults": "Faults",
     "health.check": "FolderCheck",

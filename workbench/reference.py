@@ -81,7 +81,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Checking": (
         "",
-        "check_graph check_warnings Faults Fault check_folder FolderCheck Verification pack "
+        "check_graph check_warnings Faults Fault check_folder FolderCheck decoder_coverage "
+        "DecoderCoverage Verification pack "
         "ServingPack",
     ),
     "Errors": (
@@ -97,6 +98,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
 """Introduction and public names, in order, of each section of the reference."""
 RETURNED = frozenset(
     {
+        "DecoderCoverage",
         "Faults",
         "FolderCheck",
         "InProcessLoader",
@@ -132,6 +134,7 @@ MEMBERS: Mapping[str, str] = {
     "ImportReport": "to_frame plot",
     "TransformComparison": "to_frame plot",
     "FolderCheck": "bad counts good_list to_frame plot",
+    "DecoderCoverage": "others to_frame",
     "Faults": "to_frame plot",
     "Verification": "to_frame plot",
     "Watch": "report",

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -48,6 +49,11 @@ MOST_DROPPED = 5
     "--recursive", is_flag=True, help="Check every data set in the folder DIR and its subfolders."
 )
 @click.option("--full", is_flag=True, help="Decode every file, as DALI does.")
+@click.option(
+    "--decoders",
+    is_flag=True,
+    help="Print which images the JPEG engines of a GPU decode, and why not the others.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the full result as JSON.")
 @click.option(
     "--good",
@@ -73,6 +79,7 @@ def check(
     data: Mapping[str, Dataset],
     recursive: bool,
     full: bool,
+    decoders: bool,
     as_json: bool,
     good: str | None,
     bad: str | None,
@@ -96,6 +103,10 @@ def check(
     --recursive prints one line for each data set and a total. The exit code is also 1 if a data set
     cannot be read.
 
+    --decoders reads the headers and prints the decoder of each format: JPEG engines, CUDA or the
+    CPU. With a GPU, it also prints the time per image, and the time after storing the images as
+    baseline JPEGs. --bad then writes the paths of the images that the JPEG engines do not decode.
+
     Example:  workbench check photos --full --good good.txt
     """
     from workbench.engine.protocol.exit_status import printable
@@ -103,6 +114,13 @@ def check(
     from workbench.health.check import html_report
     from workbench.sources import annotated_alternatives
 
+    if decoders:
+        if data or recursive or good or html or full:
+            raise click.UsageError(
+                "--decoders cannot be combined with --data, --recursive, --full, --good or --html."
+            )
+        _print_decoders(existing_data(what), as_json, bad)
+        return
     if recursive:
         if data or good or bad or html:
             raise click.UsageError(
@@ -157,6 +175,21 @@ def check(
         )
     if found.bad:
         raise SystemExit(1)
+
+
+def _print_decoders(data: str | Dataset, as_json: bool, others: str | None) -> None:
+    from workbench.engine.protocol.exit_status import printable
+    from workbench.files import write_text
+    from workbench.health.decoders import decoder_coverage
+
+    found = decoder_coverage(data)
+    if others:
+        write_text(others, "".join(f"{name}\n" for name in found.others))
+    if as_json:
+        rows = [asdict(each) for each in found.uses]
+        click.echo(json.dumps({"data": found.data, "gpu": found.gpu, "uses": rows}, indent=1))
+    else:
+        click.echo("\n".join(printable(line) for line in found.lines()))
 
 
 def _check_tree(folder: str, full: bool, as_json: bool, again: bool) -> None:

@@ -1,0 +1,384 @@
+"""Which decoder of a GPU decodes each image of a data set: JPEG engines, CUDA kernels or the CPU.
+
+``decoders.image`` with mixed decoding tries the decoders of nvImageCodec in this order. The rules
+are those of nvImageCodec 0.9 (``hw_decoder.cpp``, ``cuda_decoder.cpp`` and the JPEG parser), read
+from the header of each file. They hold for GPUs with JPEG engines, such as A100, H100 and H200.
+"""
+
+from __future__ import annotations
+
+import io
+import statistics
+import struct
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any, BinaryIO, Literal
+
+import numpy as np
+from PIL import Image
+
+from workbench.engine.protocol.process import Engine
+from workbench.engine.protocol.registry import task
+from workbench.engine.reading.encoded_images import pillow_warnings_ignored
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.run.worker import Worker
+from workbench.errors import DataError, EngineError, PipelineError
+from workbench.sources import Location, Sample, list_samples, load_source, open_dataset
+
+Decoder = Literal["JPEG engines", "CUDA", "CPU", "unknown"]
+DECODERS: tuple[Decoder, ...] = ("JPEG engines", "CUDA", "CPU", "unknown")
+MEASURED = 64
+"""Number of images per decoder that are decoded to measure their cost."""
+_NAMED = 3
+_QUALITY = 95
+_ENGINE_SIDE = 16_384
+"""Largest side in pixels that JPEG engines decode (nvJPEG documentation)."""
+_WARM_UP, _ROUNDS = 4, 12
+_SAMPLINGS = {
+    (1, 1): "4:4:4",
+    (2, 1): "4:2:2",
+    (2, 2): "4:2:0",
+    (1, 2): "4:4:0",
+    (4, 1): "4:1:1",
+    (4, 2): "4:1:0",
+    (2, 4): "4:1:0",
+}
+"""Ratio of luma to chroma samples, horizontally and vertically, of each chroma subsampling."""
+_ENGINE_SAMPLINGS = ("4:4:4", "4:2:2", "4:2:0", "4:4:0")
+_FRAMES = {1: "extended sequential", 2: "progressive", 3: "lossless"}
+_TIFF_BITS = (8, 16, 32)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderUse:
+    """Images of one format that one decoder decodes, and why no faster decoder does.
+
+    ``milliseconds`` is the measured time per image in a batch of such images, and ``reencoded`` the
+    time after they were stored as baseline JPEGs (quality 95, 4:2:0). None means not measured.
+    """
+
+    decoder: Decoder
+    format: str
+    reason: str
+    names: tuple[str, ...]
+    milliseconds: float | None = None
+    reencoded: float | None = None
+
+    @property
+    def count(self) -> int:
+        """Number of images."""
+        return len(self.names)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DecoderCoverage:
+    """Decoders of the images of a data set. ``gpu`` is the GPU on which the times were measured.
+
+    Without a GPU, ``gpu`` is empty and the decoders are predicted for a GPU with JPEG engines.
+
+    ::
+
+        print(wb.decoder_coverage("photos"))
+    """
+
+    data: str
+    uses: tuple[DecoderUse, ...]
+    gpu: str = ""
+    note: str = ""
+    """Reason why the times were not measured; empty if they were."""
+
+    @property
+    def count(self) -> int:
+        """Number of images."""
+        return sum(each.count for each in self.uses)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Names of the images that the JPEG engines do not decode.
+
+        ::
+
+            names = wb.decoder_coverage("photos").others
+        """
+        rest = (each.names for each in self.uses if each.decoder != "JPEG engines")
+        return tuple(name for names in rest for name in names)
+
+    def lines(self) -> list[str]:
+        """Return the report as lines: the decoders, then the cost of a batch if it was measured."""
+        found = []
+        for each in self.uses:
+            named = ", ".join(each.names[:_NAMED])
+            more = f" and {each.count - _NAMED:,} more" if each.count > _NAMED else ""
+            why = f" ({each.reason})" if each.reason else ""
+            share = each.count / self.count
+            found.append(f"{each.decoder:12} {each.count:8,} {share:6.1%}  {each.format}{why}")
+            if each.decoder != "JPEG engines":
+                found.append(f"{'':30}{named}{more}")
+            if each.milliseconds is not None:
+                times = f"{each.milliseconds:.3f} ms per image"
+                if each.reencoded is not None:
+                    gain = each.milliseconds / each.reencoded
+                    times += f"; {each.reencoded:.3f} ms as baseline JPEG 4:2:0 ({gain:.1f} times)"
+                found.append(f"{'':30}{times}")
+        engines = self.count - len(self.others)
+        found.append(f"The JPEG engines decode {engines:,} of {self.count:,} images.")
+        if cost := self._cost():
+            found.append(cost)
+        if self.gpu:
+            found.append(
+                f"Decoders from the headers; times on {self.gpu}, in batches of {MEASURED}."
+            )
+        else:
+            found.append(f"Decoders from the headers, for a GPU with JPEG engines; {self.note}.")
+        return found
+
+    def _cost(self) -> str:
+        timed = [(each, each.milliseconds) for each in self.uses if each.milliseconds is not None]
+        if not timed or len(timed) < len(self.uses):
+            return ""
+        whole = sum(each.count * spent for each, spent in timed)
+        rest = sum(each.count * spent for each, spent in timed if each.decoder != "JPEG engines")
+        return (
+            f"A batch of {MEASURED} takes {MEASURED * whole / self.count:.1f} ms on average, "
+            f"{rest / whole:.0%} of it for the other images."
+        )
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row per image. Raises ImportError without pandas.
+
+        ::
+
+            print(wb.decoder_coverage("photos").to_frame())
+        """
+        import pandas
+
+        rows = [
+            (name, each.decoder, each.format, each.reason, each.milliseconds)
+            for each in self.uses
+            for name in each.names
+        ]
+        columns = ("file", "decoder", "format", "reason", "ms")
+        return pandas.DataFrame(rows, columns=list(columns))
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def decoder_coverage(
+    data: Location, on_progress: Callable[[int], None] = lambda count: None
+) -> DecoderCoverage:
+    """Return which decoder of a GPU decodes each image of a data set, and why.
+
+    Headers are read. With a GPU, up to 64 images of each row are also decoded, as they are and as
+    baseline JPEGs, to measure the time per image. ``on_progress`` is called with the number of
+    images read. Raises DataError if the data cannot be read, have no images, or are decoded by
+    their reader.
+
+    ::
+
+        for use in wb.decoder_coverage("photos").uses:
+            print(use.decoder, use.count, use.reason)
+    """
+    dataset = open_dataset(data)
+    kind = load_source(dataset.kind)
+    if kind.pixels or kind.decoder or not kind.is_listed:
+        raise DataError(f"{dataset} is not decoded by decoders.image. Use a data set of images.")
+    groups: dict[tuple[Decoder, str, str], list[Sample]] = {}
+    for number, sample in enumerate(list_samples(dataset), 1):
+        if sample.counted and sample.has_image:
+            groups.setdefault(_decoder_of_sample(sample), []).append(sample)
+        if number % 1000 == 0:
+            on_progress(number)
+    if not groups:
+        raise DataError(f"{dataset} has no images.")
+    found = {
+        DecoderUse(*key, tuple(sample.name for sample in samples)): samples
+        for key, samples in groups.items()
+    }
+    uses = sorted(found, key=lambda each: (DECODERS.index(each.decoder), -each.count))
+    machine = describe_machine()
+    if not machine.gpu:
+        return DecoderCoverage(str(dataset), tuple(uses), note=machine.no_gpu)
+    with Engine() as engine:
+        uses = [_measured(engine, each, found[each][:MEASURED]) for each in uses]
+    return DecoderCoverage(str(dataset), tuple(uses), machine.gpu)
+
+
+def _measured(engine: Engine, use: DecoderUse, samples: Sequence[Sample]) -> DecoderUse:
+    """Return the use with its times, or unchanged if an image cannot be decoded."""
+    if use.decoder == "unknown" or samples[0].with_pillow:
+        return use
+    try:
+        images = []
+        for sample in samples:
+            with sample.open() as file:
+                images.append(file.read())
+        use = replace(use, milliseconds=engine.call(time_decoding, images))
+        if use.decoder != "JPEG engines":
+            stored = [_as_baseline(image) for image in images]
+            use = replace(use, reencoded=engine.call(time_decoding, stored))
+    except (OSError, ValueError, EngineError, PipelineError):
+        pass  # `check_folder` reports images that cannot be decoded
+    return use
+
+
+def _as_baseline(image: bytes) -> bytes:
+    """Return an image as baseline JPEG with quality 95 and 4:2:0."""
+    stored = io.BytesIO()
+    with pillow_warnings_ignored(), Image.open(io.BytesIO(image)) as opened:
+        opened.convert("RGB").save(stored, "JPEG", quality=_QUALITY, subsampling=2)
+    return stored.getvalue()
+
+
+@task
+def time_decoding(worker: Worker, images: list[bytes]) -> float:
+    """Task: return the median time in milliseconds per image of mixed decoding in full batches."""
+    from nvidia.dali import Pipeline, fn, types
+
+    arrays = [np.frombuffer(image, np.uint8) for image in images]
+    batch = [arrays[i % len(arrays)] for i in range(MEASURED)]
+    pipe: Any = Pipeline(len(batch), 4, 0)
+    with pipe:
+        encoded = fn.external_source(lambda: batch)
+        pipe.set_outputs(fn.decoders.image(encoded, device="mixed", output_type=types.RGB))
+    pipe.build()
+    spent = []
+    for _ in range(_WARM_UP + _ROUNDS):
+        start = time.perf_counter()
+        pipe.run()
+        spent.append(time.perf_counter() - start)
+    return 1000 * statistics.median(spent[_WARM_UP:]) / len(batch)
+
+
+def _decoder_of_sample(sample: Sample) -> tuple[Decoder, str, str]:
+    if sample.with_pillow:
+        return "CPU", "decoded by Pillow", "decoders.pillow"
+    try:
+        with sample.open() as file:
+            return decoder_of(file)
+    except OSError as error:
+        return "unknown", "unreadable file", error.strerror or str(error)
+
+
+def decoder_of(file: BinaryIO) -> tuple[Decoder, str, str]:
+    """Return the decoder of an encoded image, its format, and why no faster decoder is used.
+
+    ``file`` must be at position 0.
+    """
+    start = file.read(2)
+    file.seek(0)
+    if start == b"\xff\xd8":
+        return _decoder_of_jpeg(file)
+    try:
+        with pillow_warnings_ignored(), Image.open(file) as image:
+            name, tags = image.format or "", getattr(image, "tag_v2", {})
+            turned = image.getexif().get(0x0112, 1) != 1
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
+        return "unknown", "not an image", "run `workbench check` for the reason"
+    if name == "JPEG2000":
+        return "CUDA", "JPEG 2000", "the JPEG engines decode JPEG only"
+    if name == "TIFF":
+        bits = tags.get(258, (1,))
+        bits = max(bits) if isinstance(bits, tuple) else bits
+        if bits in _TIFF_BITS and not turned:
+            return "CUDA", "TIFF", "the JPEG engines decode JPEG only"
+        why = "apply an Exif orientation" if turned else f"decode {bits}-bit values"
+        return "CPU", "TIFF", f"nvTIFF does not {why}"
+    if name in ("GIF", "AVIF", "HEIF"):
+        return "unknown", name, "DALI does not decode this format"
+    name = {"WEBP": "WebP", "PPM": "PNM"}.get(name, name)
+    return "CPU", name, "the GPU decoders do not support this format"
+
+
+@dataclass(frozen=True, slots=True)
+class JpegFrame:
+    """Frame header of a JPEG (ITU-T T.81, B.2.2).
+
+    ``process`` is the number n of the marker SOFn: 0 is baseline, 2 is progressive. ``factors`` has
+    the horizontal and vertical sampling factors of each component. ``in_one_scan`` is True if the
+    first scan contains all components.
+    """
+
+    process: int
+    bits: int
+    width: int
+    height: int
+    factors: tuple[tuple[int, int], ...]
+    in_one_scan: bool
+
+    @property
+    def sampling(self) -> str:
+        """Chroma subsampling, such as 4:2:0; ``grey`` for one component, empty if unknown."""
+        if len(self.factors) == 1:
+            return "grey"
+        (across, down), *chroma = self.factors
+        if len(chroma) != 2 or chroma[0] != chroma[1] or 0 in chroma[0]:
+            return ""
+        (wide, high), _ = chroma
+        if across % wide or down % high:
+            return ""
+        return _SAMPLINGS.get((across // wide, down // high), "")
+
+
+def read_jpeg_frame(file: BinaryIO) -> JpegFrame | None:
+    """Return the frame header of a JPEG, or None if it has none. ``file`` is at position 0."""
+    file.seek(2)
+    frame: JpegFrame | None = None
+    while len(marker := file.read(2)) == 2 and marker[0] == 0xFF:
+        code = marker[1]
+        if code == 0xFF:  # fill byte
+            file.seek(-1, io.SEEK_CUR)
+            continue
+        if code == 0x01 or 0xD0 <= code <= 0xD8:  # no length
+            continue
+        size = file.read(2)
+        if len(size) < 2:
+            break
+        body = file.read(int.from_bytes(size, "big") - 2)
+        if 0xC0 <= code <= 0xCF and code not in (0xC4, 0xC8, 0xCC) and len(body) >= 6:
+            bits, height, width, count = struct.unpack(">BHHB", body[:6])
+            rows = [body[6 + 3 * i : 9 + 3 * i] for i in range(count)]
+            if any(len(row) < 3 for row in rows):
+                return None
+            factors = tuple((row[1] >> 4, row[1] & 15) for row in rows)
+            frame = JpegFrame(code - 0xC0, bits, width, height, factors, True)
+        if code == 0xDA:
+            if frame is None or not body:
+                return None
+            return replace(frame, in_one_scan=body[0] == len(frame.factors))
+    return frame
+
+
+def _decoder_of_jpeg(file: BinaryIO) -> tuple[Decoder, str, str]:
+    frame = read_jpeg_frame(file)
+    if frame is None or not frame.factors:
+        return "unknown", "JPEG", "its header is damaged"
+    if frame.process > 3:
+        arithmetic = frame.process > 8
+        name = "arithmetic" if arithmetic else "hierarchical"
+        return "CPU", f"{name} JPEG", "only the CPU decoder supports this coding"
+    if frame.process == 3:
+        return "CPU", "lossless JPEG", "the GPU decodes it only without colour conversion"
+    if frame.bits != 8:
+        return "CPU", f"JPEG of {frame.bits} bits", "the GPU decodes 8 bits only"
+    if len(frame.factors) == 4:
+        return "CPU", "CMYK JPEG", "the GPU decoders do not support four components"
+    kind = _FRAMES.get(frame.process, "")
+    name = f"{kind} JPEG".strip()
+    if not frame.sampling:
+        return "CPU", name, "unusual sampling factors"
+    label = f"{name}, {frame.sampling}"
+    if frame.process == 2:
+        return "CUDA", label, "progressive"
+    if frame.sampling not in (*_ENGINE_SAMPLINGS, "grey"):
+        return "CUDA", label, f"chroma subsampling {frame.sampling}"
+    if not frame.in_one_scan:
+        return "CUDA", label, "its components are in several scans"
+    if max(frame.width, frame.height) > _ENGINE_SIDE:
+        return "CUDA", label, f"a side of more than {_ENGINE_SIDE:,} pixels"
+    return "JPEG engines", label, ""
