@@ -269,7 +269,7 @@ def refuse_overwriting_source(source: str, *outputs: str | None) -> None:
 
 
 def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
-    """Return the graph, with the data's reader and annotations, and the data that it uses.
+    """Return the graph, adapted to the data's reader and annotations, and the data that it reads.
 
     Both mappings of data are by parameter name. A graph that contains its file names needs no data
     and ignores ``data``; its relative file names are relative to the current folder.

@@ -472,7 +472,7 @@ def _lines(files: Iterable[CheckedFile]) -> Iterator[str]:
 
 
 def _read(line: str) -> CheckedFile | None:
-    """Parse a line of the cache, or return None if it is truncated or has another version."""
+    """Parse a line of the cache. Returns None if it is truncated or from another version."""
     try:
         version, file, size, modified, findings, image_hash = json.loads(line)
         found = tuple(Finding(kind, reason) for kind, reason in findings if kind in KINDS)

@@ -54,7 +54,8 @@ class FolderFacts:
     formats: dict[str, int] = field(default_factory=dict)
     smallest: tuple[int, int] | None = None
     largest: tuple[int, int] | None = None
-    """Largest (width, height) in pixels among ``SAMPLE`` images, or None if none can be opened."""
+    """Largest (width, height) in pixels among ``SAMPLE`` images, or None if no image can be opened.
+    """
     class_counts: dict[str, int] = field(default_factory=dict)
     """Number of images, boxes or masks (see ``targets``) by class name, or by class number if the
     class has no name. Empty if there are no classes, or more than ``MOST_NUMBERS`` unnamed ones.

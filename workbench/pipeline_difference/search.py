@@ -113,7 +113,7 @@ class _State:
 
 
 class _Search:
-    """A greedy search that also follows changes that tie with the best one."""
+    """A greedy search that also follows changes that tie with the best change."""
 
     def __init__(
         self,
@@ -289,7 +289,7 @@ def _without_needless(
 ) -> tuple[list[Found], Pair, Distance]:
     """Drop changes that have no effect on the difference, and measure the effect of the others.
 
-    ``Found.before`` becomes the distance without this change but with all others.
+    ``Found.before`` becomes the distance without this change but with all other changes.
     """
     if len(found) < 2:
         return found, sides, current

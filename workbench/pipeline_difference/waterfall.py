@@ -59,8 +59,8 @@ def waterfall(
 ) -> tuple[Share, ...]:
     """Measure how much each part of the pipelines contributes to the difference.
 
-    Hybrid pipelines run A's steps up to a cut, and then B's: the first is all of B, the last is
-    all of A.
+    Hybrid pipelines run A's steps up to a cut, and then B's steps. The first hybrid is all of B,
+    and the last is all of A.
     """
     if _is_opaque(a) and not _is_opaque(b):
         return tuple(

@@ -46,7 +46,7 @@ class AwkwardImage:
 
 
 def awkward_images(photos: Sequence[Image.Image] = ()) -> list[AwkwardImage]:
-    """Return 32 images made from photos, or from the test chart alone if there are none."""
+    """Return 32 images made from ``photos``, or from the test chart if there are no photos."""
     source = cycle(photos or [chart(640, 480)])
 
     def subject(width: int, height: int) -> Image.Image:

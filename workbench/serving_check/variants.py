@@ -56,7 +56,7 @@ def resized_shorter(graph: Graph) -> int | None:
 def image_variants(
     image: Image.Image, width: int, height: int, shorter: int | None
 ) -> Iterator[tuple[str, Image.Image]]:
-    """Yield (mistake, image that a server with this mistake resizes and crops from ``image``).
+    """Yield each mistake with the resized and cropped image that a server would produce with it.
 
     ``shorter`` is the size to which the graph resizes the shorter side before its crop, or None.
     """

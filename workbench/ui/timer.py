@@ -15,13 +15,11 @@ T = TypeVar("T")
 
 
 IDLE = 60.0
-"""The thread ends after this many seconds without a timeout, because a notebook may have many
-widgets.
-"""
+"""Seconds without a timeout after which the thread ends. A notebook may have many widgets."""
 
 
 class Timeout(Generic[T]):
-    """Calls a function when a timeout has expired; one timeout at a time. Thread-safe."""
+    """Calls a function when a timeout expires. Only one timeout can be pending. Thread-safe."""
 
     def __init__(self, callback: Callable[[T], None]) -> None:
         """``callback`` is called in this object's thread with the value passed to ``start``."""

@@ -52,11 +52,11 @@ TITLE = "DALI Workbench"
 Start = str | Path | Dataset
 """Type of the initial data: a path, or a dataset passed in Python."""
 HAND_OVER = 0.0005
-"""Seconds for which a thread may hold Python's GIL while another waits. A picture passes through
-three threads, so the default of 5 ms would delay it noticeably.
+"""Seconds for which a thread may hold Python's GIL while another thread waits. A picture passes
+through three threads, so the default of 5 ms would delay it noticeably.
 """
 MOST_POSTED = 2**16
-"""Maximum size of a request body in bytes. Only the login form sends one."""
+"""Maximum size of a request body in bytes. Only the login form sends a body."""
 
 _PARAMS: dict[type, Any] = {
     str: param.String,

@@ -265,7 +265,7 @@ def _steps(graph: Graph, port: Port, name: str, group: str) -> list[Step]:
 def _with_arguments(graph: Graph, calls: Sequence[Call]) -> list[Call]:
     """Add to each call the nodes that compute its arguments.
 
-    Two calls become one if arguments of the second one are computed from an earlier image.
+    Two calls become one if arguments of the second call are computed from an earlier image.
     """
     found: list[Call] = []
     done: set[str] = {graph.sources[0].id}

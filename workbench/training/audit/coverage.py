@@ -322,8 +322,8 @@ def same_order(streams: Sequence[Stream]) -> bool:
 def rank_correlation(stream: Stream) -> float | None:
     """Return Spearman's correlation between position and integer id: 0 if it is not significant.
 
-    For a random order, its standard deviation is 1 / sqrt(n - 1) (Kendall and Gibbons, 1990).
-    Returns None for fewer than 20 samples, or if ids are not integers.
+    For a random order, the correlation has the standard deviation 1 / sqrt(n - 1) (Kendall and
+    Gibbons, 1990). Returns None for fewer than 20 samples, or if ids are not integers.
     """
     ids = stream.ids or ()
     if len(ids) < 20 or not all(isinstance(each, int) for each in ids):

@@ -279,7 +279,7 @@ def _varies(streams: Sequence[Stream], name: str) -> bool | None:
 
 
 def _new_outputs(streams: Sequence[Stream], name: str) -> bool | None:
-    """Return whether later epochs have outputs that the first one did not have."""
+    """Return whether later epochs have outputs that the first epoch did not have."""
     epochs: dict[int, set[int]] = {}
     for stream in streams:
         epochs.setdefault(stream.epoch, set()).update(stream.prints[name].tolist())
@@ -306,7 +306,7 @@ def _probability(p: float, random: Randomness) -> str:
 
 
 def _binomial(n: float, k: int) -> float:
-    """Return the binomial coefficient; large ones are approximate."""
+    """Return the binomial coefficient; large coefficients are approximate."""
     if k > n:
         return 1.0
     value = lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

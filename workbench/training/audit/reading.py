@@ -29,7 +29,7 @@ STATE = ("checkpoint", "state", "state_dict")
 _ACCEPTED = (*DATA, *RANK, *RANKS, *STATE)
 _SEED = 20_000
 BEYOND = 20
-"""Number of batches that are read beyond ``len(loader)`` to find its end."""
+"""Number of batches that are read beyond ``len(loader)`` to find the loader's end."""
 
 
 @dataclass(slots=True)

@@ -109,9 +109,9 @@ def _field_findings(reads: Sequence[EpochRead]) -> Iterator[Finding]:
 def left_early_findings(first: Stream, second: Stream, usual: Stream) -> tuple[list[Finding], str]:
     """Check the iteration after an epoch that was left early.
 
-    ``first`` contains the samples of the epoch that was left, ``second`` those of the next
-    iteration. ``usual`` is an epoch that was read to its end. Returns findings, or a note if there
-    are no findings.
+    ``first`` contains the samples of the epoch that was left, and ``second`` contains the samples
+    of the next iteration. ``usual`` is an epoch that was read to its end. Returns findings, or a
+    note if there are no findings.
     """
     left = plural(len(first.sizes), "batch")
     if not second.sizes and second.whole:

@@ -121,7 +121,7 @@ def pipeline_devices(loader: Any, depth: int = 3) -> set[int]:
 
 
 def gpu_of(device: str) -> Gpu:
-    """Return the GPU of a torch device, which is used to query its utilisation."""
+    """Return the GPU that a torch device refers to, to query its utilisation."""
     uuid = None
     with suppress(Exception):  # older versions of torch do not report the UUID
         uuid = str(torch_module().cuda.get_device_properties(device).uuid)

@@ -104,7 +104,7 @@ def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> 
 
 
 def _own_rate(report: Report, base: Config) -> dict[str, float]:
-    """Return the rate of the unchanged settings, preferably measured between the others."""
+    """Return the rate of the unchanged settings, preferably from a row that is not a probe."""
     rows = [row for row in report.measurements if row.config == base and row.rounds]
     rows.sort(key=lambda row: row.probe)
     return {row.config.settings: row.rate for row in rows[:1]}

@@ -102,10 +102,10 @@ def mean_of(values: Sequence[float]) -> Mean:
 
 
 def ratio_of(above: Mean, below: Mean) -> Ratio:
-    """Return the ratio of two means that were measured separately, with its interval.
+    """Return the ratio of two means that were measured separately, with a confidence interval.
 
-    Its logarithm is approximately normal (delta method), with the degrees of freedom of
-    B. L. Welch, The generalization of 'Student's' problem, Biometrika 34 (1947) 28-35.
+    The logarithm of the ratio is approximately normal (delta method), with the degrees of freedom
+    of B. L. Welch, The generalization of 'Student's' problem, Biometrika 34 (1947) 28-35.
     """
     parts = [(each.error / each.value) ** 2 if each.value else math.inf for each in (above, below)]
     total = sum(parts)

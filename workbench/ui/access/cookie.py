@@ -38,7 +38,7 @@ class AccessCookie:
 
 
 def _secret(folder: Path) -> bytes:
-    """Read or create the user's secret. If it cannot be stored, it changes with each process."""
+    """Read or create the user's secret. A secret that cannot be stored differs in each process."""
     path = folder / "cookie-secret"
     made = secrets.token_bytes(_SIZE)
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Publish the fields whose value differs from the one in the browser."""
+"""Publish the fields whose value differs from the value in the browser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PAINTING = 0.02
 
 
 class FieldPublisher:
-    """Publishes fields whose value differs from the one in the browser. Thread-safe."""
+    """Publishes fields whose value differs from the value in the browser. Thread-safe."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class FieldPublisher:
             self._held[component, field] = value
 
     def show(self, component: str, field: str, value: Any) -> None:
-        """Publish a field if its value differs from the one in the browser."""
+        """Publish a field if its value differs from the value in the browser."""
         with self._lock:
             key = component, field
             if key not in self._held or self._held[key] != value:

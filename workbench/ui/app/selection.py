@@ -50,8 +50,8 @@ class OpenScope(Action, tag="open_scope", frozen=True):
 def follow_step(state: ViewState, before: Document, after: Document, catalog: Catalog) -> None:
     """Adapt the selection after an undo or redo.
 
-    Restored nodes are selected. If there are none and the selected node no longer exists, a node
-    that the edit changed is selected.
+    Restored nodes are selected. If no node was restored and the selected node no longer exists, a
+    node that the edit changed is selected.
     """
     old, new = before.graph, after.graph
     if old is new:

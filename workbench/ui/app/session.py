@@ -41,9 +41,9 @@ def reported_tab(tab: str) -> str:
 class ModelSession:
     """Session of one view model. Call methods with the model's lock held.
 
-    Every change is stored, except for a graph opened from outside: it is stored only after a page
-    has rendered it or it was edited. Otherwise a graph that crashes the page or the server would do
-    so again after a restart.
+    Every change is stored. A graph opened from outside is stored only after a page has rendered it
+    or the user has edited it; otherwise a graph that crashes the page or the server would do so
+    again after a restart.
     """
 
     def __init__(

@@ -225,9 +225,9 @@ class ViewModel:
             self.changed()
 
     def open_data(self, data: Data) -> str:
-        """Open other data. Return the reason if they cannot be used, else "".
+        """Open ``data``. Return the reason if it cannot be used, else "".
 
-        If the current data are usable, data that cannot be used do not replace them.
+        Unusable data do not replace usable data.
         """
         with self.lock:
             if refused := self._replace_data(data):

@@ -52,7 +52,7 @@ ALIGNMENTS = {
 
 
 class Connect(CanvasEdit, tag="connect", frozen=True):
-    """Connect a node's output to an input, or make it a graph output."""
+    """Connect a node's output to an input, or add the output to the graph's outputs."""
 
     source: str
     output: str
@@ -125,7 +125,7 @@ class Splice(CanvasEdit, tag="splice", frozen=True):
 
 
 class Move(CanvasEdit, tag="move", frozen=True):
-    """Swap a node with the one before or after it."""
+    """Swap a node with the node before or after it."""
 
     node: str
     by: int

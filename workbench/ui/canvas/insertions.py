@@ -1,4 +1,4 @@
-"""Actions that insert operators and templates, and check that this causes no new fault."""
+"""Insert operators and templates, and check that this causes no new fault."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Insertion(CanvasEdit, frozen=True, kw_only=True):
     def repairs(self, graph: Graph, catalog: Catalog) -> Iterator[tuple[str, tuple[Graph, str]]]:
         """Yield repairs of a refused insertion as (label, (graph, node to select)).
 
-        A repair inserts another node before or after the new one, inserts at another position, or
+        A repair inserts another node before or after the new node, inserts at another position, or
         inserts a decoder for encoded images.
         """
         try:

@@ -70,7 +70,7 @@ class FindCompatibleOps(Action, tag="compatible_ops", frozen=True):
     """Action that adds the operator: ``add``, ``add_on`` or ``branch``."""
     tried: list[str] = msgspec.field(default_factory=list)
     """Operators and templates to insert into a copy of the graph, to find faults and repairs. For
-    all others, only the kind of data and the device are compared.
+    all other names, only the kind of data and the device are compared.
     """
     other: str = ""
     """Id of the node with the second image, for a template that mixes two images."""

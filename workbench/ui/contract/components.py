@@ -395,7 +395,7 @@ class Code(Fields):
     in_view: Both[bool] = False
     """True while the panel is visible. Code is only sent then."""
     skip_bad: Both[bool] = False
-    """True if the code reads a list of files that excludes bad ones."""
+    """True if the code reads a list of files that excludes bad files."""
     files: list[payloads.CodeFile] = []
     """Files of the last export, main file first."""
     highlighted: dict[str, list[int]] = {}
@@ -409,7 +409,7 @@ class Code(Fields):
     note: str = ""
     """Problems that the exported program would have with this data; empty if there are none."""
     lists_files: bool = False
-    """True once a check of all files has found out which of them can be used."""
+    """True once a check of all files has found which files can be used."""
     graph_number: int = 0
     """Number that changes whenever another graph is opened, but not with edits."""
     message: str = ""

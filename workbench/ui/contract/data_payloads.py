@@ -81,7 +81,7 @@ class DataView(TypedDict):
     outside: str
     """Path of the refused folder if the user may open it after a confirmation; empty otherwise."""
     count: int
-    """Number of samples; the number counted so far until ``counted`` is set."""
+    """Number of samples. Until ``counted`` is set, it is the number counted so far."""
     counted: bool
     counting: bool
     """True while samples are being counted, False if the count is paused or finished."""
@@ -119,14 +119,14 @@ class DataView(TypedDict):
     sizes: str
     """Smallest and largest image size, ``300×225 … 1200×900``; empty until known."""
     checked: bool
-    """True if all files were decoded to find bad ones."""
+    """True if all files were decoded to find bad files."""
     checking: bool
     bad: int
     """Number of files that DALI cannot read or decode."""
     damaged: int
     """Number of files that DALI decodes with a warning."""
     findings: list[FileFinding]
-    """Files with the worst problems; the report of ``workbench check`` lists all."""
+    """Files with the worst problems; the report of ``workbench check`` lists all files."""
 
 
 # Other ways to read data: records with boxes or masks next to their images.

@@ -68,7 +68,7 @@ class StartEntry(RecipeEntry):
 
 
 class OpenedData(TypedDict):
-    """The open folder or file, and the reason if another one could not be opened."""
+    """The open folder or file, and the reason why another folder or file could not be opened."""
 
     path: str
     refused: str

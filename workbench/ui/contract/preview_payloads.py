@@ -79,8 +79,8 @@ class TileEntry(TypedDict):
     augmented: list[list[int]]
     """Rectangle of each image output, for example of both views for contrastive learning."""
     marks: list[list[MarkEntry]]
-    """Annotations on the original, if it is displayed, followed by those on each augmented
-    image.
+    """Annotations on the original, if it is displayed, followed by the annotations on each
+    augmented image.
     """
 
 
@@ -98,9 +98,9 @@ class SheetHeader(TypedDict):
     batch: int
     milliseconds: float
     of: int
-    """Number of samples in the batch. The first ones are shown."""
+    """Number of samples in the batch. The sheet may show only the first samples."""
     repeat: int
-    """Index of the photo that is repeated in the whole batch; -1 if none is."""
+    """Index of the photo that is repeated in the whole batch; -1 if no photo is repeated."""
     baseline: list[str]
     """Port (``node.output``) that each image output is compared with, if differences are shown."""
     reran: list[str]
@@ -138,7 +138,7 @@ class ComparisonChoice(TypedDict):
 
 
 class ComparisonEntry(TypedDict):
-    """Comparison of the current graph with another one."""
+    """Comparison of the current graph with another graph."""
 
     name: str
     error: str
@@ -357,7 +357,7 @@ class EffectHeader(TypedDict):
     pictures: list[EffectEntry]
     """Pictures row by row. Columns differ in the first argument, rows in the second."""
     note: str
-    """Text that names the arguments without an effect; empty if all have one."""
+    """Text that names the arguments without an effect; empty if every argument has an effect."""
     error: str
     """Reason why there are no pictures; empty if there are."""
 

@@ -31,7 +31,7 @@ class MeasuredOn(TypedDict):
     quality_flags: list[str]
     """Reasons why results are unreliable, each with the name of its row."""
     quick: str
-    """Notice about the lower precision of a quick measurement; empty for a usual one."""
+    """Notice about the lower precision of a quick measurement; empty for other measurements."""
     partial: str
     """Progress of an unfinished run; empty for a complete record."""
     earlier: str
@@ -362,4 +362,4 @@ class RewritesView(TypedDict):
     control: str
     """Measured speed-up of an identical copy of the graph, as text; it shows the noise."""
     total: str
-    """Speed-up of all proposed rewrites together, as text; empty if none is proposed."""
+    """Speed-up of all proposed rewrites together, as text; empty if no rewrite is proposed."""

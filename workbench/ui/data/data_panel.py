@@ -152,7 +152,7 @@ class DataPanel:
             self.view["outside"] = self._addable()
 
     def _addable(self) -> str:
-        """Return the first location outside the roots that the user may add to them, or ""."""
+        """Return the first location outside the roots that the user may add to the roots, or ""."""
         roots = self._roots
         if roots is None or not roots.extensible:
             return ""
@@ -303,7 +303,7 @@ class DataPanel:
         self._run("listing", lambda: list_folders(start, self._roots, anywhere=not path), on_end)
 
     def check(self) -> None:
-        """Decode every file in the background. Resumes a stopped check, and stops a running one."""
+        """Decode every file in the background, resume a stopped check, or stop a running check."""
         if self._check is not None and self._check.outcome is None:
             self._check.cancel()
         elif not self.error:

@@ -64,7 +64,10 @@ class OutputPath:
             )
 
     def write(self, data: bytes) -> Path:
-        """Write a file and return its absolute path. Raises OverwriteError and SaveError."""
+        """Write a file and return its absolute path.
+
+        Raises OverwriteError if the file exists, and SaveError if it cannot be written.
+        """
         if self._roots is not None:
             return write_below(self._roots, self.path, data, self._overwrite)
         if not self._overwrite:
@@ -72,7 +75,7 @@ class OutputPath:
         return write_bytes(self.path, data)
 
     def write_folder(self, files: Mapping[str, str]) -> Path:
-        """Write files to a new folder and return its absolute path. Raises SaveError."""
+        """Write files to a new folder and return its absolute path. Raises SaveError on failure."""
         if self._roots is not None:
             return write_folder_below(self._roots, self.path, files)
         write_folder(self.path, files)

@@ -104,7 +104,7 @@ def _choices(graph: Graph, catalog: Catalog, node: str, arg: str) -> Value:
 
 
 class FixArgument(InspectorEdit, tag="fix", frozen=True):
-    """Set a random argument to the middle of its range, or a connected one to its default."""
+    """Set a random argument to the middle of its range, or a connected argument to its default."""
 
     node: str
     arg: str

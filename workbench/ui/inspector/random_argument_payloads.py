@@ -19,7 +19,7 @@ CHOICE = "random.choice"
 
 
 def random_view(typed: TypedGraph, link: Port, inspected: str = "") -> RandomView | None:
-    """Return the payload of the generator that ``link`` belongs to; None if it is another node.
+    """Return the payload of the generator that ``link`` belongs to; None for another node.
 
     ``inspected`` is the inspected ``node.argument``: ``shared`` then lists the generator's other
     consumers. Without ``inspected``, ``shared`` is empty.
@@ -58,7 +58,7 @@ def consumers_of(graph: Graph, node_id: str) -> list[str]:
 
 
 def port_labels(typed: TypedGraph, ports: Iterable[str]) -> dict[str, str]:
-    """Return a label for each port; for a generator ``the random value of rotate.angle``."""
+    """Return a label for each port, such as ``the random value of rotate.angle``."""
     fed: dict[str, str] = {}
     for edge in typed.graph.edges:
         fed.setdefault(edge.source.node, f"{edge.target}.{edge.input}")

@@ -57,7 +57,7 @@ class BackgroundResults:
         self.lock = lock
 
     def requested_key(self, name: str) -> Any:
-        """Return the key of the last request; None if there was none or it failed."""
+        """Return the key of the last request; None if there was no request or it failed."""
         return self._asked.get(name)
 
     def request(
@@ -127,7 +127,7 @@ class DebouncedJob(Generic[W]):
         """Request that waits for the end of the delay."""
 
     def is_wanted(self, request: W) -> bool:
-        """Return whether ``request`` is waiting or was the last one computed."""
+        """Return whether ``request`` is waiting or was computed last."""
         return request in (self.wanted, self._background.requested_key(self._name))
 
     def request(self, request: W) -> None:

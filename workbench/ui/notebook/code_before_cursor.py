@@ -37,7 +37,8 @@ _TOKEN = re.compile(
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 _VALUE = DataNode(Graph(), Port("", ""))
 _READABLE = frozenset({"graph", "settings"})
-"""Properties of a workbench that may be read. Reading others might start a computation."""
+"""Properties of a workbench that may be read. Reading other properties might start a computation.
+"""
 
 
 @dataclass(frozen=True, slots=True)

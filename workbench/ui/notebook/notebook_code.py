@@ -239,7 +239,7 @@ class Parameter(UnknownAttributesRaise, traitlets.HasTraits):
 
     ``value`` changes with the graph. While the argument is random or connected to a node, the last
     value remains. Changes of one parameter are undone together. A slider that rounds the value to
-    its step when it is displayed or updated does not change the graph.
+    its step when the slider is displayed or updated does not change the graph.
     """
 
     value = traitlets.Any(None, allow_none=True)
@@ -424,7 +424,7 @@ class CodeAccess(UnknownAttributesRaise, RunAccess):
     def batch(self, number: int = 0, samples: int | None = None) -> OutputBatch:
         """Return batch ``number`` (from 0) as arrays: ``.images``, ``.labels``, ``.files``.
 
-        The batch is bit-identical to that of the exported script. It is computed in the worker
+        The batch is bit-identical to the batch of the exported script. It is computed in the worker
         process. ``samples`` limits the number of samples. Raises GraphFaultsError if the graph
         cannot run, DataError for data that cannot be used, and PipelineError if DALI fails.
 

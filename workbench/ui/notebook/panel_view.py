@@ -1,7 +1,7 @@
 """Show a workbench that was created in Python, or parts of it, in the user's own Panel app.
 
-Each page has its own components, which are updated from the traits of the widgets: a change on one
-page, in a cell or on another page is visible on all.
+Each page has its own components, which are updated from the traits of the widgets: a change on a
+page or in a cell is visible on all pages.
 """
 
 from __future__ import annotations

@@ -309,7 +309,7 @@ class Code(Widget):
     in_view: bool
     """True while the panel is visible. Code is only sent then."""
     skip_bad: bool
-    """True if the code reads a list of files that excludes bad ones."""
+    """True if the code reads a list of files that excludes bad files."""
     files: list[dict[str, Any]]
     """Files of the last export, main file first."""
     highlighted: dict[str, Any]
@@ -323,7 +323,7 @@ class Code(Widget):
     note: str
     """Problems that the exported program would have with this data; empty if there are none."""
     lists_files: bool
-    """True once a check of all files has found out which of them can be used."""
+    """True once a check of all files has found which files can be used."""
     graph_number: int
     """Number that changes whenever another graph is opened, but not with edits."""
     message: str

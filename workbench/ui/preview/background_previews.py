@@ -216,7 +216,7 @@ class BackgroundPreviews:
 
     @property
     def _is_counted(self) -> bool:
-        """True if the displayed statistics are those of the last request."""
+        """True if the displayed statistics belong to the last request."""
         requested = self._background.requested_key("statistics")
         return requested is not None and self._measured_of == requested
 

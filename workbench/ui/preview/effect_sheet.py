@@ -47,8 +47,8 @@ def chosen_arguments(
 ) -> list[str]:
     """Return the one or two of ``names`` to vary: those in ``requested``, or a default argument.
 
-    The default is the first of ``set_names``, the arguments that the node sets. Others may fail
-    with most values, for example ``crop`` in a node that does not crop.
+    The default is the first of ``set_names``, the arguments that the node sets. Other arguments may
+    fail with most values, for example ``crop`` in a node that does not crop.
     """
     chosen = [name for name in dict.fromkeys(requested) if name in names][:2]
     used = [name for name in names if name.partition(".")[0] in set_names]
@@ -92,7 +92,7 @@ def _shown(variation: Variation, value: Value) -> Value:
 def idle_names(
     names: Sequence[str], variants: Sequence[Variant], outcome: Effect | Exception | None
 ) -> list[str]:
-    """Return the ``names`` that changed no output; ``outcome`` is as for ``effect_bytes``.
+    """Return the ``names`` that changed no output. ``outcome`` is the same as in ``effect_bytes``.
 
     An argument is not idle if one of its variants failed.
     """

@@ -33,7 +33,7 @@ class Variation:
     """Range of a random argument, from which values are shown; None if the argument is constant."""
 
     def levels(self, node: Node, count: int) -> tuple[Value, ...]:
-        """Return ``count`` values to show, including the current one.
+        """Return ``count`` values to show, including the current value.
 
         For a whole list, these are values of its largest element.
         """
@@ -94,7 +94,7 @@ def variations(graph: Graph, catalog: Catalog, node_id: str) -> dict[str, Variat
 def effect_remark(
     graph: Graph, catalog: Catalog, node_id: str, names: Iterable[str], idle: Iterable[str]
 ) -> str:
-    """Return the reason why arguments cannot be varied. ``idle`` names those without an effect."""
+    """Return why arguments cannot be varied. ``idle`` names the arguments without an effect."""
     if not graph.has(node_id):
         return ""
     node = graph.at_scope(graph.scope_of(node_id)).node(node_id)
@@ -206,7 +206,7 @@ def _rounded(arg: ArgSpec, value: float) -> float:
 def _with_present(
     arg: ArgSpec, current: Value | None, varies: bool, count: int
 ) -> tuple[Value, ...]:
-    """Return the values to show. The current value replaces the nearest one of a range."""
+    """Return the values to show. The current value replaces the nearest value of a range."""
     values = effect_values(arg, count)
     if varies or current is None or current in values:
         return _around(values, current, count)
@@ -218,7 +218,7 @@ def _with_present(
 
 
 def _around(values: tuple[Value, ...], current: Value | None, count: int) -> tuple[Value, ...]:
-    """Return the choices that fit into the sheet, including the current one."""
+    """Return the choices that fit into the sheet, including the current value."""
     if count >= 5 or len(values) <= count:
         return values
     first = values[:count]

@@ -59,7 +59,7 @@ class VerificationTask(BackgroundTask[Verification]):
 
 
 VERIFICATIONS: OwnedTasks[VerificationTask] = OwnedTasks()
-"""Comparisons in this process: running ones, and the last finished one of each session."""
+"""Running comparisons of this process, and the last finished comparison of each session."""
 
 
 class SessionVerification(SessionTask[VerificationTask]):

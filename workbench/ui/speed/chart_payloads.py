@@ -291,7 +291,7 @@ def mixed_over_cpu_ratios(
     """Return speed ratios of mixed decoding in one record to CPU decoding in the other.
 
     The list is empty unless exactly one record has results of mixed decoding. The records were
-    measured separately, so the interval is that of ``stats.ratio``.
+    measured separately, so ``stats.ratio`` computes the interval.
     """
 
     def rows(of: Report, device: str) -> dict[Regime, Measurement]:

@@ -51,7 +51,7 @@ class SpeedPanel:
         folder: Path | None,
         roots: Roots | None = None,
     ) -> None:
-        """``folder`` stores the records; with None, they are lost at the end of the session.
+        """Create a panel that stores records in ``folder``, or only for this session if it is None.
 
         Data files outside the ``roots`` are skipped.
         """
@@ -244,7 +244,7 @@ class SpeedPanel:
     # What is shown
 
     def fields(self, graph: Graph, data: Datasets) -> dict[str, Any]:
-        """Return all fields except those that are settings of the graph, such as ``batch_size``."""
+        """Return all fields except the graph's settings, such as ``batch_size``."""
         run = self.run
         self._leave_dropped()
         choice = Choice(self.part, self._shown, self._opened, self.overlay, self.selected_records)
@@ -338,4 +338,4 @@ class ExperimentTask(BackgroundTask[Report]):
 
 
 EXPERIMENTS: OwnedTasks[ExperimentTask] = OwnedTasks()
-"""Measurements in this process: running ones, and the last finished one of each session."""
+"""Running measurements of this process, and the last finished measurement of each session."""

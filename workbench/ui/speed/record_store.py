@@ -26,7 +26,9 @@ from workbench.ui.speed.chart_payloads import name_of
 from workbench.ui.speed.record_payloads import require_drawable
 
 KEPT = 200
-"""Maximum number of records on disk. Beyond it, the oldest records without a name are removed."""
+"""Maximum number of records on disk. If there are more, the oldest records without a name are
+removed.
+"""
 LONGEST_NAME = 80
 
 
@@ -51,7 +53,7 @@ class RecordStore:
         return self._found.get(key)
 
     def require(self, key: str) -> Report:
-        """Return the record with this id. Raises GraphEditError if there is none."""
+        """Return the record with id ``key``. Raises GraphEditError if it does not exist."""
         found = self._found.get(key)
         if found is None:
             raise GraphEditError(f"The record {key[:60]!r} no longer exists. Select another.")

@@ -37,7 +37,7 @@ class HistoryStep:
 
 
 class History:
-    """Undo history: the current document, earlier documents, and undone ones."""
+    """Undo history: the current document, earlier documents, and undone documents."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class History:
         views: tuple[View, View] | None = None,
         label: str = "",
     ) -> None:
-        """Make ``document`` the current one. ``views`` are set if the edit also changes the view.
+        """Make ``document`` the current document. ``views`` are set if the edit changes the view.
 
         If the last change of a group restores the document before the group, no edit is added.
         ``label`` names an edit whose label cannot be derived from the documents.
@@ -127,7 +127,7 @@ class History:
 
     @property
     def opened(self) -> Document:
-        """The current graph's document when it was opened, or the oldest available version."""
+        """Document of the current graph when it was opened, or the oldest available version."""
         line = [*(step.document for step in self._before), self.document]
         places = [at for at, one in enumerate(line[:-1], 1) if any(one is x for x in self._left)]
         return line[places[-1] if places else 0]

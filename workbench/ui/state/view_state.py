@@ -173,8 +173,8 @@ class ViewState:
     effect_open: bool = False
     """True while the effect sheet of the inspected node is open."""
     effect_args: list[str] = field(default_factory=list)
-    """Names of one or two arguments to vary. A node without these arguments varies its first
-    one.
+    """Names of one or two arguments to vary. If a node does not have these arguments, its first
+    argument is varied.
     """
     policy_rows: list[int] = field(default_factory=list)
     """Indices of the sub-policies of the inspected node that are scrolled into view."""
@@ -197,7 +197,7 @@ class ViewState:
     making: str = ""
     """Progress of building the graph, as text; empty unless this takes long."""
     waits_for: str = ""
-    """Text about a worker that waits for free memory before it starts; empty if none waits."""
+    """Text about a worker that waits for free memory before it starts; empty if no worker waits."""
     target: str = "script"
     """Export target selected in the Code panel."""
     refusals: dict[str, str] = field(default_factory=dict)
@@ -275,7 +275,7 @@ class ViewState:
         self.tiles = min(MOST_TILES, max(self.tiles, sample + 1))
 
     def repeated(self, batch_size: int) -> int | None:
-        """Return the index of the sample repeated in the whole batch; None if none is."""
+        """Return the index of the sample repeated in the whole batch, or None if there is none."""
         return self.repeat if 0 <= self.repeat < batch_size else None
 
     @property
@@ -453,7 +453,7 @@ def blocking_faults(state: ViewState) -> tuple[Fault, ...]:
 
 
 def faults_of(state: ViewState) -> tuple[Fault, ...]:
-    """Return the faults found before a run; if there are none, those of the last run."""
+    """Return the faults found before a run or, if there are none, the faults of the last run."""
     failed = () if state.failure is None else state.failure.faults
     return blocking_faults(state) or failed
 

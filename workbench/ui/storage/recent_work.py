@@ -26,7 +26,7 @@ QUALITY = 60
 
 
 def recent_work(excluded_owner: str = "") -> list[RecentEntry]:
-    """Return the stored sessions with edits, newest first, except that of ``excluded_owner``."""
+    """Return the stored sessions with edits, newest first, except the one of ``excluded_owner``."""
     entries: list[RecentEntry] = []
     for when, path in sorted(_files(), reverse=True):
         if len(entries) == SHOWN:

@@ -108,7 +108,7 @@ export interface StartEntry {
   example: boolean;
 }
 
-/** The open folder or file, and the reason if another one could not be opened. */
+/** The open folder or file, and the reason why another folder or file could not be opened. */
 export interface OpenedData {
   path: string;
   refused: string;
@@ -601,7 +601,7 @@ export interface ComparisonChoice {
   label: string;
 }
 
-/** Comparison of the current graph with another one. */
+/** Comparison of the current graph with another graph. */
 export interface ComparisonEntry {
   name: string;
   error: string;
