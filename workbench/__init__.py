@@ -312,7 +312,7 @@ _HOMES = {
 }
 """Public names that each module defines."""
 GRAPH_METHODS = {"batch": "preview.graph_batches", "show": "preview.graph_batches"}
-"""Graph methods that are imported on first use: the module of each, by method name."""
+"""Module of each graph method that is imported on first use, by method name."""
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names.split()}
 
 

@@ -30,7 +30,7 @@ class Kind:
 
     @classmethod
     def of(cls, made_by: str, *types: type) -> Kind:
-        """Return the kind "instance of ``types``". ``made_by`` is example code to create one."""
+        """Return the kind for instances of ``types``. ``made_by`` is example code to create one."""
         article = "an" if types[0].__name__[0] in "AEIOU" else "a"
         words = f"{article} {types[0].__name__}: {made_by}"
         return cls(words, lambda value: isinstance(value, types))

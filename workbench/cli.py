@@ -1,4 +1,4 @@
-"""The command line: the same functions as in the notebook and the web app.
+"""Define the command line, which offers the functions of the notebook and the web app.
 
 Exit codes: 0 success, 1 the work failed (the message says why), 2 invalid arguments that are found
 before any work starts, such as an unknown recipe or a missing data folder.

@@ -1,4 +1,4 @@
-"""Every error that the workbench raises deliberately, and the mistake that raises it.
+"""Define every error that the workbench raises deliberately, with the mistakes that raise it.
 
 A mistake in a call raises ``ArgumentError``, which is a ValueError. The class depends on the
 mistake:

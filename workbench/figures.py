@@ -1,4 +1,4 @@
-"""Matplotlib figures of results: bar charts, grids of pictures, and their files.
+"""Plot results with matplotlib: bar charts and grids of pictures, and their files.
 
 Uses ``Figure`` with the Agg or SVG canvas, without pyplot, so that no global state changes and both
 the notebook and the web app can display the figure. matplotlib is imported when a figure is
@@ -205,7 +205,7 @@ def _is_list(value: object) -> bool:
 
 
 def _shortened(words: str) -> str:
-    """Shorten the first line of a title to one line, and all others to two; names keep values."""
+    """Shorten a title to one line for its first line, and two for the rest; names keep values."""
     first, *rest = words.split("\n")
     stem, ending = os.path.splitext(first)
     if len(first) > LETTERS and ending[1:].isalpha():  # of a file name

@@ -1,4 +1,4 @@
-"""Atomic writing of files and folders: they are written completely or not at all."""
+"""Write files and folders atomically: completely or not at all."""
 
 from __future__ import annotations
 

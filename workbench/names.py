@@ -1,4 +1,4 @@
-"""Helpers for names in messages: unique names, suggestions, lists, truncation."""
+"""Create and suggest names, and join or truncate texts for messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of tools as documents: sentences, tables and pictures.
+"""Represent the results of tools as documents: sentences, tables and pictures.
 
 A tool such as ``watch`` returns a result whose class derives from `DocumentedResult` and describes
 itself as a `ResultDocument`. Text, notebook output, data frame, file and the Results panel are all
@@ -79,7 +79,7 @@ class DocumentedResult(ABC):
         return found
 
     def to_frame(self) -> Any:
-        """Return the first table as a pandas data frame. Raises ImportError without pandas.
+        """Return the first table as a pandas data frame. Raises ImportError if pandas is missing.
 
         ::
 

@@ -17,7 +17,8 @@ from typing import BinaryIO
 from workbench.errors import DataError, SaveError
 
 VARIABLE = "DALI_WORKBENCH_ROOTS"
-"""Environment variable that passes the roots to a worker as a JSON list; unset without roots."""
+"""Environment variable that passes the roots to a worker as a JSON list; unset if there are none.
+"""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

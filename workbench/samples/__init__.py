@@ -1,8 +1,8 @@
-"""Sample photos, with or without annotations, cropped from images in scikit-image and scikit-learn.
+"""Write sample photos, with or without annotations, cropped from images of Python packages.
 
-They are available without a network. Each photograph becomes one class folder of crops with
-different regions, sizes and orientations. All random values have fixed seeds, so a second run
-writes the same bytes as the first (with the same version of Pillow).
+The images of scikit-image and scikit-learn are available without a network. Each photograph becomes
+one class folder of crops with different regions, sizes and orientations. All random values have
+fixed seeds, so a second run writes the same bytes as the first (with the same version of Pillow).
 """
 
 from __future__ import annotations
@@ -224,7 +224,7 @@ def _write(folder: Path, classes: dict[str, dict[str, Save]]) -> None:
 
 
 def _staging_place(folder: Path) -> Path:
-    """Return the folder for temporary files: the parent of ``folder`` or, if read-only, itself."""
+    """Return the folder for temporary files: the parent of ``folder`` if writable, or itself."""
     real = folder.resolve()
     beside = not real.is_mount() and os.access(real.parent, os.W_OK | os.X_OK)
     return real.parent if beside else real

@@ -50,11 +50,11 @@ Moving = Callable[[str, int], list[bytes]]
 CLIPS = 2
 """Number of videos per class."""
 FRAMES, FRAME_SIZE = 64, (128, 96)
-"""Number of frames per video; width and height of a frame."""
+"""Number of frames per video, and width and height of a frame in pixels."""
 _APART = 4
 """Interval between the frames that are also written as images."""
 VOLUMES, VOLUME_SHAPE = 4, (16, 64, 64)
-"""Number of volumes; slices, rows and columns of a volume."""
+"""Number of volumes, and number of slices, rows and columns of a volume."""
 _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
 
 
@@ -208,7 +208,7 @@ flip_idx: [0, 3, 2, 1, 4]
 
 
 def _yolo_line(scene: Scene, shape: Shape, *values: float) -> str:
-    """Return a line of class number from 0 and relative coordinates, from pixels x, y, x, y."""
+    """Return a line with the class number from 0, and ``values`` (in pixels) as fractions."""
     sides = [scene.size[at % 2] for at in range(len(values))]
     each = (f"{value / side:.8f}" for value, side in zip(values, sides, strict=True))
     return " ".join([str(shape.label - 1), *each])
@@ -230,7 +230,7 @@ def _yolo_points(scene: Scene) -> bytes:
 
 
 def _voc_xml(name: str, scene: Scene) -> bytes:
-    """Return the annotations of an image as in the VOC challenges, with corners from 1."""
+    """Return the annotations of an image as in the VOC challenges, with corners counted from 1."""
     objects = ""
     for one in scene.shapes:
         left, top, right, bottom = one.box

@@ -1,4 +1,4 @@
-"""Shapes drawn on the sample photos, with their exact annotations.
+"""Draw shapes on the sample photos, and compute their exact annotations.
 
 Coordinates are x, y in pixels; pixel i covers [i, i + 1]. A mask contains the pixels whose centres
 are inside the outline of a shape. Shapes of a picture do not overlap, and neither do their boxes.
@@ -21,7 +21,7 @@ Point = tuple[float, float]
 
 SCENES = 24
 SIZES = ((320, 240), (240, 320), (320, 320), (288, 216))
-"""Width and height of the pictures in pixels; after the last size, the first is used again."""
+"""Width and height of the pictures in pixels. The sizes are used repeatedly, in this order."""
 QUALITY = 88
 _MOST, _TRIES = 4, 60
 _SMALLEST, _LARGEST = 44, 110
@@ -108,7 +108,7 @@ class Scene:
         return max(self.shapes, key=lambda shape: shape.area).label - 1
 
     def mask(self, number: Callable[[int, Shape], int]) -> NDArray[np.uint8]:
-        """Return a mask (h, w): ``number(index, shape)`` in the pixels of each shape, else 0."""
+        """Return a mask (h, w) with ``number(index, shape)`` inside each shape, and 0 elsewhere."""
         found = np.zeros(self.pixels.shape[:2], np.uint8)
         for index, shape in enumerate(self.shapes):
             found[inside(shape.corners, *self.size)] = number(index, shape)

@@ -1,7 +1,8 @@
-"""Data sources of a graph: each kind is a ``SourceKind`` subclass in a module of ``kinds``.
+"""Find, list and describe the data that a graph reads.
 
-A kind defines the DALI reader, how exported code finds the data, and how the workbench lists,
-counts and watches the files. Each module exports its instances by name in ``SOURCES``.
+Each kind of data is a ``SourceKind`` subclass in a module of ``kinds``. It defines the DALI reader,
+how exported code finds the data, and how the workbench lists and watches the files. Each module
+exports its instances by name in ``SOURCES``.
 
 A graph specifies how data are read (``graph.model.Source``), and a ``Dataset`` specifies which data
 are read. Each run of a graph receives one dataset per data parameter of the exported program; most
@@ -50,7 +51,8 @@ from workbench.sources.source_kind import fits_list as fits_list
 from workbench.sources.source_kind import folder_of as folder_of
 
 SERVED = frozenset({"request", "array_request", "experimental.inputs.video"})
-"""Operators of sources whose data clients of a server send. Elsewhere sample files replace them."""
+"""Operators of sources whose data the clients of a server send; without one, sample files are read.
+"""
 _NO_FILES = ("No files found", "specified an empty list", "but the longest video has")
 """Parts of DALI's error messages for data without images."""
 
@@ -126,7 +128,7 @@ def _kinds_of_file(path: str) -> Iterator[SourceKind]:
 
 
 def describe_kind(dataset: Dataset) -> str:
-    """Describe the kind of a dataset and, if it was guessed, why and how to choose another."""
+    """Describe the kind of a dataset. If it was guessed, explain why and how to change it."""
     kind = load_source(dataset.kind)
     guessed = kind.guessed and kind.accepts(Path(dataset.location))
     return f"{kind.about}, {kind.guessed}" if guessed else kind.about

@@ -65,7 +65,7 @@ def outline_fault(segmentation: Any, sides: Sequence[int]) -> str:
     """Describe why a COCO ``segmentation`` is invalid, or return an empty string.
 
     DALI stops at an invalid polygon without an error and outputs no further boxes. ``sides`` are
-    the width and height of the image: a run-length mask of another size terminates the process.
+    the width and height of the image: a run-length mask of a different size terminates the process.
     """
     if isinstance(segmentation, dict):
         return _runs_fault(segmentation, sides)

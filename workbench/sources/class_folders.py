@@ -1,4 +1,4 @@
-"""Files with given suffixes in class folders, in a flat folder, or in a list."""
+"""List files with given suffixes in class folders, in a flat folder, or in a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Facts about the data that a graph reads, used by warnings: labels, class names, faulty boxes."""
+"""Collect the facts about data that warnings use: labels, class names, faulty boxes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``Dataset``: the location of data and the source kind that reads them."""
+"""Define ``Dataset``: the location of data and the source kind that reads them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ SAMPLER_OPTIONS = (
     *("sampler", "weights", "sample_weights", "replacement"),
     *("indices", "repeats", "num_samples"),
 )
-"""Options of a sampler, which sets the order of the samples. A reader with any of them has one."""
+"""Options of a sampler, which sets the order of the samples. A reader with any of them is sampled.
+"""
 ORDER_OPTIONS = frozenset(
     {*SAMPLER_OPTIONS, "random_shuffle", "shuffle_after_epoch", "initial_fill"}
 )
-"""Reader options without which samples are read once, in file order."""
+"""Reader options that change the order of the samples, or how often they are read in an epoch."""
 
 
 @dataclass(frozen=True, slots=True)

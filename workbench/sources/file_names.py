@@ -1,4 +1,4 @@
-"""Names of hidden files, and patterns of file names such as ``photos/**/*.jpg``."""
+"""Recognise hidden files, and patterns of file names such as ``photos/**/*.jpg``."""
 
 from __future__ import annotations
 

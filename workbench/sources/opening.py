@@ -1,4 +1,4 @@
-"""Create datasets from values that a user passes: paths, lists, frames, objects with images."""
+"""Create datasets from values that users pass: paths, lists, data frames, objects with images."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Frame(Protocol):
         """Column names."""
 
     def __getitem__(self, name: Any, /) -> Any:
-        """Return the column with a name."""
+        """Return the column ``name``."""
 
 
 def is_data_frame(data: object) -> bool:
@@ -228,13 +228,12 @@ def _by_precedence() -> tuple[str, ...]:
 
 
 Location = str | Path | Dataset | Sequence[str | Path | tuple[str | Path, int | str]] | Frame | Any
-"""What a user can pass as one dataset: a path or, in Python, files, (file, label) pairs, a data
-frame with a path column, or images (arrays, encoded bytes, a dataset object; see ``memory.py``).
-"""
+"""Value that a user can pass as one dataset: a path or, in Python, files, (file, label) pairs, a
+data frame with a path column, or images (arrays, encoded bytes, a dataset object; see
+``memory.py``)."""
 Data = Location | Mapping[str, Location]
-"""What a user can pass as a graph's data: one location, or a mapping from data parameter to
-location.
-"""
+"""Value that a user can pass as a graph's data: one location, or a mapping from data parameter to
+location."""
 
 
 def open_dataset(data: Location) -> Dataset:
@@ -325,7 +324,7 @@ def _remote_kind(place: str) -> str:
 
 
 def _kind_of_files(items: Sequence[Item]) -> str:
-    """Return the source kind of listed files: the one with the suffix of all, or ``file_list``."""
+    """Return the source kind whose suffixes all listed files have, or ``file_list``."""
     for kind in _by_precedence() if items else ():
         suffixes = load_source(kind).suffixes
         if suffixes and all(path.lower().endswith(suffixes) for path, _ in items):

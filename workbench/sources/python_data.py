@@ -27,7 +27,7 @@ IMAGE_COLUMNS = ("image", "img", "bytes", "photo")
 LABEL_FAULT = "its label is"
 """Start of the error message for a label that is not an integer, which stops the run."""
 MOST_ITERATED = 256
-"""Number of samples that are used of data that can only be iterated over."""
+"""Number of samples that are used if the data can only be iterated over."""
 _TRIED = 3
 """Number of leading samples that are read to test a dataset."""
 _GIVE = (
@@ -265,7 +265,7 @@ class FirstSamples(list[Any]):
     """The first samples of data that can only be iterated over."""
 
     def __init__(self, data: Any) -> None:
-        """Read the samples. Raises DataError if the data raise an exception."""
+        """Read the samples. Raises DataError if iterating over the data raises an exception."""
         self.kind, self.classes = type(data).__name__, class_names_of(data)
         try:
             super().__init__(islice(data, MOST_ITERATED))
@@ -284,7 +284,7 @@ class FirstSamples(list[Any]):
 
 
 def is_iterable_only(data: Any) -> bool:
-    """Return whether data are a stream of samples: without ``len`` or without ``data[i]``."""
+    """Return whether data are a stream of samples, which can only be iterated over."""
     if isinstance(data, Mapping | set | frozenset) or hasattr(data, "batch_size"):
         return False
     named = any("IterableDataset" in each.__name__ for each in type(data).__mro__)

@@ -1,6 +1,6 @@
-"""Features of records by name, as texts: ``image/encoded: image``, ``score: float32[?, 4]``.
+"""Parse features of records, such as ``image/encoded: image``, ``score: float32[?, 4]``.
 
-A text has the name of a TFRecord feature or of a WebDataset component, and its type:
+A text consists of the name of a TFRecord feature or WebDataset component, and its type:
 
 =================  =============================================================================
 ``image``          one encoded image
@@ -31,13 +31,14 @@ TYPES = {
     "readers.tfrecord_features": RECORD_TYPES,
     "readers.webdataset_features": COMPONENT_TYPES,
 }
-"""Reader whose argument ``features`` names its outputs -> types of a feature."""
+"""Feature types that a reader supports, for each reader whose argument ``features`` names outputs.
+"""
 _ROW = re.compile(r"(?P<name>.*\S)\s*:\s*(?P<type>\w+)\s*(\[(?P<shape>[^\[\]]*)\])?\s*")
 _LABEL = re.compile(r"label|class|target|cls|categor", re.IGNORECASE)
 
 
 class Feature(NamedTuple):
-    """A feature of a record: its name, its type, and the sizes of its axes; None: any size."""
+    """A feature of a record: its name, its type, and the sizes of its axes (None for any size)."""
 
     name: str
     type: str
@@ -56,7 +57,7 @@ class Feature(NamedTuple):
 
 
 def parse_feature(text: object, types: Collection[str]) -> Feature:
-    """Parse one text. Raises ValueError with the value found and the values allowed."""
+    """Parse one declaration. Raises ValueError with the value found and the values allowed."""
     found = _ROW.fullmatch(text) if isinstance(text, str) else None
     example = "image/encoded: image" if "npy" not in types else "jpg;png: image"
     if found is None:
@@ -103,9 +104,9 @@ def features_in(texts: Any, types: Collection[str]) -> list[Feature]:
 
 
 def output_names(features: Iterable[Feature]) -> list[str]:
-    """Return a valid and unique output name for each feature: ``image/encoded`` -> image_encoded.
+    """Return a valid and unique output name for each feature: image_encoded for ``image/encoded``.
 
-    Of a component with alternatives, such as ``jpg;png``, the first is used.
+    If a component has alternatives, such as ``jpg;png``, the first one is used.
     """
     names: list[str] = []
     for feature in features:
@@ -122,7 +123,7 @@ def output_names(features: Iterable[Feature]) -> list[str]:
 
 
 def guess_note(noun: str, chosen: list[str], others: list[str], place: str) -> str:
-    """Return a note about features that were found by their content, and about the others."""
+    """Return a note about features that were found by their content, and about unread ones."""
     shown = ", ".join(others[:4]) + f" and {len(others) - 4} more" * (len(others) > 4)
     return (
         f"the {noun} {' and '.join(chosen)} were found by their content; not read: {shown}. Open "

@@ -1,4 +1,4 @@
-"""``SourceKind``, the base class of all source kinds, and ``Sample``."""
+"""Define ``SourceKind``, the base class of all source kinds, and ``Sample``."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ _DIRECTLY = {
     "file_root": "folder of {noun}s by class",
     "file_list": "list of files and labels",
 }
-"""Reader argument that receives the data unchanged -> description of the data."""
+"""Description of the data, by reader argument that receives the data unchanged."""
 
 
 class SourceKind:
@@ -296,7 +296,7 @@ class SourceKind:
         return self.begins
 
     def options_of(self, args: Mapping[str, Any]) -> tuple[str, ...]:
-        """Return the settings of a source that decide which samples are faulty: Dataset.options."""
+        """Return the settings of a source that decide which samples are faulty."""
         return tuple(sorted(option for option in self.demanding if args.get(option)))
 
     def path_argument(self, dataset: Dataset | None) -> str:
@@ -308,7 +308,7 @@ class SourceKind:
         return ""
 
     def samples_are_sequences(self, dataset: Dataset | None) -> bool:
-        """Return whether samples are sequences or, if ``dataset`` is None, usually are."""
+        """Return whether samples are sequences or, if ``dataset`` is None, usually sequences."""
         return self.has_sequences
 
     def root(self, dataset: Dataset) -> str:
@@ -368,7 +368,7 @@ class SourceKind:
     def key_point_pairs(self, dataset: Dataset) -> list[tuple[str, str]]:
         """Return the pairs of key points that a mirror swaps: by default, names with a side.
 
-        If there are any, each object must have exactly the points ``key_point_names``, in order.
+        If there are pairs, each object must have exactly the points ``key_point_names``, in order.
         """
         return side_pairs(self.key_point_names(dataset))
 
@@ -380,7 +380,7 @@ class SourceKind:
         return None
 
     def without_targets(self, dataset: Dataset) -> int:
-        """Return the number of samples without annotations; 0 if they are not in a single file."""
+        """Return the number of samples without annotations; 0 if no single file lists them."""
         return 0
 
     def classes_in(
@@ -517,7 +517,7 @@ READER_OPTIONS = frozenset(
 
 
 class AnnotatedKind(SourceKind):
-    """Base class of kinds for graphs with annotations; or they are named (``tfrecord_boxes:DATA``).
+    """Base class of kinds that are used for graphs with annotations, or if the user names them.
 
     List it before the kind that reads the same data: ``class Masks(AnnotatedKind, WebDataset)``.
     """
@@ -541,7 +541,7 @@ class AnnotatedBoxes(AnnotatedKind):
 
 
 def names_of_numbers(named: Mapping[int, str]) -> list[str]:
-    """Return the class names, indexed by class number (0 is the background); may be empty."""
+    """Return the class names by class number (0 is the background); empty without names."""
     if not named:
         return []
     return ["background", *(named.get(each, str(each)) for each in range(1, max(named) + 1))]

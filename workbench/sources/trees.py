@@ -59,7 +59,7 @@ def _files_of(dataset: Dataset) -> set[str] | None:
 
 
 def _parents(files: set[str], top: str) -> set[str]:
-    """Return the folders of files and the folders around these, below ``top``."""
+    """Return all folders below ``top`` that contain the files, directly or in subfolders."""
     found: set[str] = set()
     waiting = {os.path.dirname(file) for file in files}
     while waiting := {path for path in waiting - found if path.startswith(f"{top}{os.sep}")}:

@@ -1,1 +1,1 @@
-"""The kinds of sources: files and folders, video, sounds, arrays, and images in memory."""
+"""Define the kinds of sources: files and folders, video, sounds, arrays, and images in memory."""

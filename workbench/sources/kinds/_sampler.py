@@ -1,4 +1,4 @@
-"""``Sampler``, the order of samples in exported programs, and readers of sampled files.
+"""Compute the order of samples in exported programs, and read files in this order.
 
 DALI's readers cannot sample, so a reader with a sampler is replaced by ``fn.external_source``,
 which outputs the paths of each batch, and ``fn.io.file.read``, which reads them in DALI's threads.

@@ -1,4 +1,4 @@
-"""COCO: images of a folder, with the boxes and classes of an annotations file (.json).
+"""Read COCO data: images of a folder, with the boxes and classes of an annotations file (.json).
 
 The image folder is the folder of the annotations file, its subfolder ``images``, a folder that the
 file is named after (``annotations/instances_train2017.json``: ``train2017`` or
@@ -127,7 +127,7 @@ def _remarks(location: str, stamp: int) -> Mapping[Any, str]:
 
 
 def remarks_of(found: dict[str, Any]) -> dict[Any, str]:
-    """Describe the first such box of each image, by image id, for a parsed annotations file."""
+    """Describe the first box of each image that is beyond the edge or has no area (parsed file)."""
     sizes = {each["id"]: sides_of(each) for each in found["images"] if not missing_fields(each)}
     remarks: dict[Any, str] = {}
     for number, one in enumerate(found["annotations"]):
@@ -544,7 +544,7 @@ def _has_points(points: Any) -> bool:
 
 
 class CocoKeypoints(Coco):
-    """Source kind for COCO key points, read as outlines: DALI's reader has no key points."""
+    """Source kind for COCO key points, read as outlines because DALI's reader has no key points."""
 
     about = "COCO key points (*keypoints*.json)"
     begins: ClassVar = {"polygon_masks": True}

@@ -1,4 +1,4 @@
-"""A list of files with labels: a text or CSV file, or pairs in Python.
+"""Read a list of files with labels: a text or CSV file, or pairs in Python.
 
 If labels are numbers, a text file with the same name and the suffix ``.names`` contains the class
 names, one per line, as in Darknet.

@@ -1,4 +1,4 @@
-"""A folder of images: class folders, or one flat folder.
+"""Read a folder of images: class folders, or one flat folder.
 
 Follows DALI's ``readers.file`` with ``file_root``: the images of each subfolder are a class, and
 folders and files are sorted by name. A folder without visible subfolders is flat, and its images

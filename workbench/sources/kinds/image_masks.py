@@ -1,10 +1,10 @@
-"""Images and masks with the same names: ``images/7.jpg, masks/7.png``, or ``7.jpg, 7_mask.png``.
+"""Read images and masks with the same names: ``images/7.jpg, masks/7.png``, or ``7_mask.png``.
 
-The two are in two folders or in one. For Pascal VOC, a list of ``ImageSets`` can select images. A
-mask is an image file with one number per pixel, a class or an instance. Palette images contain
-the palette index; colour images are COCO panoptic masks. DALI would decode colours, so the reader
-opens masks with Pillow. The file ``masks.names`` can contain the class names from 0 on, one per
-line.
+Images and masks are in two folders or in one. For Pascal VOC, a list of ``ImageSets`` can select
+images. A mask is an image file with one number per pixel, a class or an instance. Palette images
+contain the palette index; colour images are COCO panoptic masks. DALI would decode colours, so the
+reader opens masks with Pillow. The file ``masks.names`` can contain the class names from 0 on, one
+per line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from nvidia.dali import fn  # the exported program has it
 
 _FEW = 65_536
-"""Number of different values in a 16-bit mask."""
+"""Number of values that a pixel of a 16-bit mask can have."""
 
 
 def mask_stem(name: str) -> str:

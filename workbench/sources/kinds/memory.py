@@ -1,4 +1,4 @@
-"""Images that are not files: arrays, encoded bytes, PIL images, datasets of PyTorch and others.
+"""Read images that are not files: arrays, encoded bytes, PIL images, datasets of PyTorch, ...
 
 The exported program receives ``module:factory`` and calls the factory to create the dataset. In the
 workbench one process owns the objects (``stored_images``); other processes read them through a
@@ -354,10 +354,10 @@ def output_of(batches: ImageBatches, name: str, count: int = 2) -> Any:
 def memory_dataset(
     data: Any, fields: Sequence[str] = (), as_array: Callable[[Any], Any] = np.asarray
 ) -> Dataset:
-    """Return the dataset of an object with images, which this process encodes on request.
+    """Return the dataset of an object whose images this process encodes on request.
 
-    ``fields`` of its rows are stored too, as the arrays that ``as_array`` returns. Raises DataError
-    if the object does not contain images.
+    The named ``fields`` of each row are stored too, as the arrays that ``as_array`` returns. Raises
+    DataError if the object does not contain images.
     """
 
     def split_text(row: Any) -> tuple[Any, int]:
@@ -371,7 +371,7 @@ def memory_dataset(
     rows = open_images(data)
     count, unread = len(rows), set[str]()
     recent = dict[tuple[int, str], Any]()
-    """Fields of the rows whose images were requested: they are requested next."""
+    """Fields of the rows whose images were requested, because the fields are requested next."""
 
     def read(index: int, row: Any) -> tuple[Any, int] | Exception:
         try:
@@ -456,7 +456,7 @@ def _error_text(error: Exception) -> str:
 
 @lru_cache(maxsize=4)
 def _parquet_store(path: str, time: int, size: int) -> Dataset:
-    """Return the dataset of a Parquet file, whose images this process encodes on request."""
+    """Return the dataset of a Parquet file. This process encodes the images on request."""
     try:
         require_memory(path)
         return memory_dataset(read_parquet(path))

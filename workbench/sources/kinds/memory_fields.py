@@ -1,4 +1,4 @@
-"""Datasets in Python whose samples have more than an image and a label: named fields.
+"""Read Python datasets whose samples have named fields in addition to an image and a label.
 
 Each field is an output: ``wb.read(dataset, features=["boxes", "path"])``.
 """

@@ -1,4 +1,4 @@
-"""NumPy files (.npy): arrays of pixels, which need no decoder.
+"""Read NumPy files (.npy) as arrays of pixels, which need no decoder.
 
 The data are a file, a folder of files, class folders, a text file of lines ``path label``, or a
 Python list. An array is an image (rows, columns) or (rows, columns, up to 4 channels), or a volume

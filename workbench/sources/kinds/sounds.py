@@ -1,4 +1,4 @@
-"""Sounds: WAV, FLAC and Ogg Vorbis files, decoded by ``decoders.audio``.
+"""Read sounds: WAV, FLAC and Ogg Vorbis files, decoded by ``decoders.audio``.
 
 The data are a file, a folder of files, class folders, or a list. A folder that also contains images
 is read as images.

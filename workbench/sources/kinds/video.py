@@ -1,4 +1,4 @@
-"""Video files, read as sequences of frames.
+"""Read video files as sequences of frames.
 
 The data are a file, a folder of files, class folders, or a Python list. Each sample is a sequence
 of ``sequence_length`` frames, ``stride`` frames apart, as uint8 (frames, rows, columns, 3);
@@ -80,7 +80,7 @@ def read_videos(device: str, **options: Any) -> Any:
 
 
 def codec_of(path: str) -> tuple[str, str]:
-    """Return container and codec from the header of a video, in the form used in ``DECODABLE``.
+    """Return the container and codec of a video from its header, in the form of ``DECODABLE``.
 
     Unknown values are empty. Raises OSError if the file cannot be read.
     """
@@ -225,7 +225,7 @@ def _colour_loss(path: str, stamp: int) -> str:
 
 
 def _matroska_colour(path: str, codec: str) -> tuple[int, bool]:
-    """Return colour matrix and full-range flag from the element Colour or VP9's frame header."""
+    """Return the colour matrix and full-range flag of the element Colour or a VP9 frame header."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
     at = head.find(b"\x55\xb0")

@@ -1,4 +1,4 @@
-"""Frame folders: the frames of videos as image files, read as sequences.
+"""Read folders with the frames of videos as image files, as sequences.
 
 Class folders contain one folder per video with its frames in name order: ``class/video/0001.jpg``.
 Data are recognised as frame folders if the images of the first folder are numbered without gaps and
@@ -202,7 +202,7 @@ class VideoFrames(SourceKind):
         )
 
     def explain(self, dataset: Dataset, message: str) -> str:
-        """Explain which frame has another size than the first frame of its video, or return ""."""
+        """Explain which frame differs in size from the first frame of its video, or return ""."""
         if _STACKING not in message:
             return ""
         for frames, _ in self._videos(dataset):

@@ -1,4 +1,4 @@
-"""Pascal VOC: an XML file with boxes for each image.
+"""Read Pascal VOC data: an XML file with boxes for each image.
 
 ``Annotations/7.xml`` belongs to ``JPEGImages/7.jpg``; or the XML files are next to the images.
 ``ImageSets/Main/train.txt`` selects images by name. Corners are pixels counted from 1, and include

@@ -1,4 +1,4 @@
-"""YOLO: a text file of the same name for each image, with one object per line.
+"""Read YOLO data: a text file of the same name for each image, with one object per line.
 
 A line has the class number from 0 and the box (centre x, centre y, width, height), or the corners
 of a polygon; an oriented box is a polygon of four corners. If ``data.yaml`` has ``kpt_shape``, the
@@ -291,7 +291,7 @@ def _is_label_file(path: str) -> bool:
 
 
 def _first_images(path: Path) -> Iterator[str]:
-    """Yield some images of a list, of a folder, or of images in a folder with images and labels."""
+    """Yield some images of a list or of a folder, which may have ``images`` and ``labels``."""
     if path.suffix.lower() == ".txt":
         with open(path, encoding="utf-8-sig") as file:
             lines = [line.strip() for line in islice(file, _LOOKED_AT)]
@@ -443,7 +443,7 @@ class YoloPose(Yolo):
         return False
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
-        """Return the names of ``kpt_names``, which are the same for all classes, or the numbers."""
+        """Return ``kpt_names``, which are the same for all classes, or else numbers."""
         self.require(dataset)
         _, config = yolo_config(dataset.location)
         named = config.get("kpt_names")
@@ -453,7 +453,7 @@ class YoloPose(Yolo):
         return [*map(str, listed)]
 
     def key_point_pairs(self, dataset: Dataset) -> list[tuple[str, str]]:
-        """Return the pairs of ``flip_idx`` in data.yaml or, without it, names with a side."""
+        """Return the pairs in ``flip_idx`` of data.yaml. Without it, pair names by their side."""
         names = self.key_point_names(dataset)
         order = yolo_config(dataset.location)[1].get("flip_idx")
         if order is None:

@@ -1,1 +1,1 @@
-"""Kinds with several samples per file: TFRecord, WebDataset, RecordIO, LMDB."""
+"""Define source kinds with several samples per file: TFRecord, WebDataset, RecordIO, LMDB."""

@@ -1,4 +1,4 @@
-"""Index files of record files, stored next to the record file or in a temporary folder.
+"""Read and write the index of a record file, next to the file or in a temporary folder.
 
 Each line has two numbers: offset and size in bytes for TFRecord, key and offset for RecordIO.
 """
@@ -102,7 +102,7 @@ def is_partial(index: str) -> bool:
 def is_stale_index(
     path: str, index: str, place: int, end_of: Callable[[int, int], int | None]
 ) -> bool:
-    """Return whether the index next to a file belongs to another file.
+    """Return whether the index next to a file belongs to a different file.
 
     ``place`` is the position of the record offset within an entry. ``end_of`` returns the end of
     the record at an entry, or None if no record starts there. An index matches if more than half of

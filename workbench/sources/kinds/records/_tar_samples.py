@@ -159,7 +159,7 @@ _LOOKED_AT = 8
 
 
 def groups_in(path: str) -> Iterator[Group | TarDamage]:
-    """Yield key and files of each sample of an archive, and the damaged parts between samples.
+    """Yield the key and files of each sample of an archive, and the damaged parts in between.
 
     A sample ends before a damaged part; its files before that part are intact. Raises DataError if
     the archive cannot be read.
@@ -222,7 +222,7 @@ def first_samples(path: str) -> dict[str, set[str]]:
 def with_component(
     samples: Iterable[Sample], component: str
 ) -> Iterator[tuple[Sample, tuple[int, int] | None]]:
-    """Yield each sample, and the (offset, size in bytes) of its ``component`` or None.
+    """Yield each sample with the (offset, size in bytes) of its ``component``, or with None.
 
     Samples must be in archive order; archives are read only as far as needed.
     """
@@ -255,7 +255,7 @@ class NamedFiles:
     def __init__(self, index: str) -> None:
         self._lines = _indexed(index)
         self._found: dict[int, int] = {}
-        """Offset -> size in bytes of each entry that was read but not queried yet."""
+        """Size in bytes, by offset, of each entry that was read but not queried yet."""
 
     def contains_any(self, files: Collection[TarFile]) -> bool:
         """Return whether the index lists a file of a sample, and mark the sample as queried."""

@@ -1,4 +1,4 @@
-"""Images and WebDataset archives in a bucket of S3 or Google Cloud Storage, read by DALI itself.
+"""Read images and WebDataset archives in a bucket of S3 or Google Cloud Storage with DALI.
 
 The workbench does not list the objects, so samples are neither counted nor excluded.
 """
@@ -19,14 +19,14 @@ from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds.records.webdataset import WEBDATASET, read_shards
 
 _TIMEOUT = 2.0
-"""Timeout in seconds of a connection check, which saves DALI's longer retries."""
+"""Timeout in seconds of the connection check, which avoids DALI's longer retries."""
 _VALID = 30.0
 """Seconds for which the result of a connection check is cached."""
 _checked: dict[tuple[str, int], tuple[float, str]] = {}
 
 
 def host_and_port(url: str) -> tuple[str, int]:
-    """Return host and port of an endpoint URL."""
+    """Return the host and port of an endpoint URL."""
     parts = urlsplit(url)
     return parts.hostname or url, parts.port or (80 if parts.scheme == "http" else 443)
 

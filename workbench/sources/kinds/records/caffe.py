@@ -1,4 +1,4 @@
-"""LMDB databases of Caffe and Caffe2: a folder with ``data.mdb``, read by the package ``lmdb``."""
+"""Read LMDB databases of Caffe and Caffe2 (folders with ``data.mdb``) with the package ``lmdb``."""
 
 from __future__ import annotations
 

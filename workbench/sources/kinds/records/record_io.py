@@ -1,4 +1,4 @@
-"""RecordIO of MXNet: a file of records with a header, a label and an encoded image.
+"""Read RecordIO files of MXNet, whose records have a header, a label and an encoded image.
 
 The data are one file (``.rec``), or a folder with one, because DALI accepts a single index. The
 index next to the file (``.idx`` by ``im2rec`` or ``rec2idx``) is used. If it is missing, one is
@@ -276,7 +276,7 @@ class RecordIOLabels(RecordIO):
         return (str(args.get("label_width", 1)),)
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Yield the samples. Records with another number of labels are faulty."""
+        """Yield the samples. Records whose number of labels differs from the first are faulty."""
         wanted = dataset.options[0] if dataset.options else None
         for sample in super().list_samples(dataset):
             count = _label_count(sample)

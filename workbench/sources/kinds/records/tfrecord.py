@@ -1,4 +1,4 @@
-"""TFRecord: files of ``tf.train.Example`` records.
+"""Read TFRecord files of ``tf.train.Example`` records.
 
 The data are a file, a folder of files, or a Python list of files. Image and label features are
 determined from the first record. DALI needs an index of each file. The index next to it (``.idx``
@@ -186,7 +186,7 @@ _SUFFIXES = (".tfrecord", ".tfrecords")
 _NO_BYTES = "not bytes as in the first record"
 """Fault of a record whose image feature is a list of numbers, which would crash DALI."""
 _LABELS = ("label", "class", "target", "cls", "category")
-"""Known last parts of the names of label features."""
+"""Last parts of feature names that identify a label."""
 
 
 def list_records(data: Any) -> list[str]:
@@ -399,7 +399,7 @@ class TFRecord(IndexedFiles):
             yield sample._replace(label=value, offset=offset, nbytes=size, fault=fault)
 
     def examples(self, dataset: Dataset) -> Iterator[tuple[Sample, bytes]]:
-        """Yield a sample for each record in index order, and the record; damaged ones are faulty.
+        """Yield a sample and the record for each record in index order. Damaged records are faulty.
 
         Raises DataError if an index belongs to another file.
         """
@@ -421,7 +421,7 @@ class TFRecord(IndexedFiles):
                 yield Sample(path, name, 0, offset, 0, fault), record or b""
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Also name the features that were found by their content, if a record has others."""
+        """Yield the notes and, if some features are unread, the ones that were found by content."""
         yield from super().unread_notes(dataset)
         if self.targets:
             return  # these are read by name

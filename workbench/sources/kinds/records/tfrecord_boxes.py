@@ -1,4 +1,4 @@
-"""TFRecord files whose records have boxes, as written by TensorFlow's object detection API.
+"""Read TFRecord files whose records have boxes in the form of TensorFlow's object detection API.
 
 A record has a list of class numbers (``image/object/class/label``) and four lists of floats with
 the edges of boxes, relative to the image's width and height. Their names end in ``xmin``, ``ymin``,
@@ -177,7 +177,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         return next(filter(None, found), b"")
 
     def _boxes_of(self, dataset: Dataset) -> tuple[list[str], str]:
-        """Return the feature names of box edges and classes, or raise DataError without boxes."""
+        """Return the feature names of box edges and classes, or raise DataError if missing."""
         features = read_features(self._first(dataset))
         sides, label = choose_boxes(features)
         if not sides or not label:

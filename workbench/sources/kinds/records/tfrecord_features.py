@@ -1,7 +1,7 @@
-"""TFRecord files whose features are read by name, with the types that the graph declares.
+"""Read the features of TFRecord files by name, with the types that the graph declares.
 
 The features are declared on the source: see ``record_features``. If a feature is missing, has
-another type or has too few values, DALI silently returns uninitialised memory. Such records are
+the wrong type or has too few values, DALI silently returns uninitialised memory. Such records are
 reported.
 """
 
@@ -37,7 +37,7 @@ _HEADS = (b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"P5", b"
 """First bytes of encoded images."""
 _IN_GRAPH = {"float": "float32"}
 _OF_DALI = {"image": "bytes", "float32": "float"}
-"""Type of a feature in a graph -> its type in a record, if the names differ."""
+"""Feature types in a graph that have a different name in a record, mapped to that name."""
 
 
 def find_record_files(data: Any) -> dict[str, Any]:

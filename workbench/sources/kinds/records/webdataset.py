@@ -1,10 +1,10 @@
-"""WebDataset: tar archives in which consecutive files with the same base name form a sample.
+"""Read WebDataset tar archives, in which consecutive files with the same base name form a sample.
 
 The data are an archive, a folder of archives, or a Python list of archives. The reader outputs the
-image of a sample, and the component ``cls``, an integer, as its label; without it labels are 0. An
-index (``wds2idx``) named ``.idx`` next to every archive is used. Without an index DALI first reads
-the headers of all archives, which takes 7 s for a million samples. Meanwhile the workbench shows
-the first samples, and creates an index in a temporary folder.
+image of a sample, and the component ``cls``, an integer, as its label; without ``cls`` labels are
+0. An index (``wds2idx``) named ``.idx`` next to every archive is used. Without an index DALI first
+reads the headers of all archives, which takes 7 s for a million samples. Meanwhile the workbench
+shows the first samples, and creates an index in a temporary folder.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ class Picked(NamedTuple):
 
 
 Pick = Callable[[BinaryIO, Mapping[str, TarFile]], Picked]
-"""Function of an open archive and the files of a sample by component."""
+"""Function that picks the image and label from an open archive and a sample's files by component.
+"""
 _ENDINGS = frozenset(each[1:] for each in IMAGES)
 
 
@@ -270,12 +271,12 @@ class WebDataset(IndexedFiles):
                 yield Sample(path, f"{holder}:{at}:damaged", 0, at, 0, fault)
 
     def picking(self, dataset: Dataset, paths: Sequence[str]) -> tuple[Pick, Collection[str]]:
-        """Return arguments of ``samples_in``: the function that picks, and the image components."""
+        """Return the function that picks the image and label, and the image components."""
         labelled = any(LABEL in found for found in first_samples(paths[0]).values())
         return pick_image(labelled), _ENDINGS
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Also name the components that are read, if the first samples have others."""
+        """Yield the notes and, if some components are unread, the ones that are read."""
         yield from super().unread_notes(dataset)
         if self.targets:
             return  # these are read by name

@@ -1,4 +1,4 @@
-"""WebDataset samples with annotations next to the image: ``0000.jpg, 0000.json``.
+"""Read WebDataset samples with annotations next to the image: ``0000.jpg, 0000.json``.
 
 The JSON file has a list as in COCO, alone or under the key ``annotations``. Each object has
 ``bbox`` (left, top, width, height in pixels), ``category_id`` and optionally ``keypoints`` (x, y,

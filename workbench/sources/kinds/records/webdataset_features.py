@@ -1,4 +1,4 @@
-"""WebDataset archives whose components are read by name, with the types that the graph declares."""
+"""Read the components of WebDataset archives by name, with the types that the graph declares."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _MISSING = "missing_component_behavior"
 _SIZES = {"8": 1, "6": 2, "2": 4, "4": 8}
-"""Last digit of a type of numbers -> its size in bytes."""
+"""Size in bytes of a number type, by the last digit of the type's name."""
 
 
 def find_archives(data: Any) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def read_array(encoded: Any) -> Any:
 
 
 def _component(feature: Feature, parts: Mapping[str, TarFile]) -> TarFile | None:
-    """Return the first file of a sample that a feature names: ``jpg;png`` is either."""
+    """Return the first file of a sample that a feature names. ``jpg;png`` names either of two."""
     names = feature.name.lower().split(";")
     return next((file for name, file in parts.items() if name in names), None)
 

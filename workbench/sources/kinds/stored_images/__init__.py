@@ -1,1 +1,1 @@
-"""Images of Python objects, which one process serves to the others through shared memory."""
+"""Serve the images of Python objects from one process to others through shared memory."""

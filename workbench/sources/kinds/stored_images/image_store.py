@@ -1,4 +1,4 @@
-"""In-process store that serves images to other processes, encoding each on first request.
+"""Serve images of this process to other processes. Each image is encoded on its first request.
 
 A folder in shared memory (a temporary folder if shared memory is small) contains the encoded
 images, an index, and a copy of ``cached_images.py``. Other processes request missing images
@@ -58,11 +58,11 @@ class ImageStore:
     count:
         Number of images.
     fetch:
-        Returns images by index; called by one thread at a time.
+        Function that returns images by index. One thread calls it at a time.
     classes:
         Class names in label order.
     facts:
-        Returns label and size in bytes of an image that was not requested yet, or -1 if unknown.
+        Function that returns the label and size in bytes of an unread image, or -1 if unknown.
     data:
         The object that contains the images, by which the store is recognised later.
     fields:
@@ -219,7 +219,7 @@ def loader_argument(folder: str) -> str:
 
 
 def part_without(folder: str, names: Collection[str], place: Path) -> Path:
-    """Create a folder with the images of a store except the named ones, without copying images."""
+    """Create a folder with a store's images, excluding the named ones, without copying them."""
     whole = kept.CachedImages(folder)
     left = [row for row in whole.rows if str(row) not in names]
     np.array(left, np.int64).tofile(place / kept.ROWS)
@@ -261,7 +261,7 @@ def _sample(images: kept.CachedImages, row: int) -> Sample:
 
 
 def samples_of(folder: str) -> Iterator[Sample]:
-    """Yield the samples of a store in order, as ``UnreadSample`` if not requested yet."""
+    """Yield the samples of a store in order. A sample not requested yet is an ``UnreadSample``."""
     images = kept.CachedImages(folder)
     store, path = _stores.get(images.folder), os.path.join(images.folder, kept.SAMPLES)
     for row in map(int, images.rows):
