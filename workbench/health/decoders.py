@@ -1,8 +1,9 @@
-"""Which decoder of a GPU decodes each image of a data set: JPEG engines, CUDA kernels or the CPU.
+"""Find which decoder of a GPU decodes each image: JPEG engines, CUDA kernels or the CPU.
 
 ``decoders.image`` with mixed decoding tries the decoders of nvImageCodec in this order. The rules
-are those of nvImageCodec 0.9 (``hw_decoder.cpp``, ``cuda_decoder.cpp`` and the JPEG parser), read
-from the header of each file. They hold for GPUs with JPEG engines, such as A100, H100 and H200.
+are those of nvImageCodec 0.9 (``hw_decoder.cpp``, ``cuda_decoder.cpp`` and the JPEG parser), and
+are applied to the header of each file. They hold for GPUs with JPEG engines, such as A100, H100 and
+H200.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ _SAMPLINGS = {
     (4, 2): "4:1:0",
     (2, 4): "4:1:0",
 }
-"""Ratio of luma to chroma samples, horizontally and vertically, of each chroma subsampling."""
+"""Name of each chroma subsampling, by the ratio of luma to chroma samples (horizontal, vertical).
+"""
 _ENGINE_SAMPLINGS = ("4:4:4", "4:2:2", "4:2:0", "4:4:0")
 _FRAMES = {1: "extended sequential", 2: "progressive", 3: "lossless"}
 _TIFF_BITS = (8, 16, 32)
@@ -53,10 +55,11 @@ _TIFF_BITS = (8, 16, 32)
 
 @dataclass(frozen=True, slots=True)
 class DecoderUse:
-    """Images of one format that one decoder decodes, and why no faster decoder does.
+    """Images of one format that the same decoder decodes, and why no faster decoder decodes them.
 
-    ``milliseconds`` is the measured time per image in a batch of such images, and ``reencoded`` the
-    time after they were stored as baseline JPEGs (quality 95, 4:2:0). None means not measured.
+    ``milliseconds`` is the measured time per image in a batch of such images. ``reencoded`` is the
+    time per image after the images were stored as baseline JPEGs (quality 95, 4:2:0). None means
+    that a time was not measured.
     """
 
     decoder: Decoder
@@ -76,7 +79,8 @@ class DecoderUse:
 class DecoderCoverage:
     """Decoders of the images of a data set. ``gpu`` is the GPU on which the times were measured.
 
-    Without a GPU, ``gpu`` is empty and the decoders are predicted for a GPU with JPEG engines.
+    If there is no GPU, ``gpu`` is empty, and the decoders are predicted for a GPU with JPEG
+    engines.
 
     ::
 
@@ -174,10 +178,10 @@ def decoder_coverage(
 ) -> DecoderCoverage:
     """Return which decoder of a GPU decodes each image of a data set, and why.
 
-    Headers are read. With a GPU, up to 64 images of each row are also decoded, as they are and as
-    baseline JPEGs, to measure the time per image. ``on_progress`` is called with the number of
-    images read. Raises DataError if the data cannot be read, have no images, or are decoded by
-    their reader.
+    The headers of all images are read. If there is a GPU, up to 64 images of each ``DecoderUse``
+    are also decoded, both unchanged and as baseline JPEGs, to measure the time per image.
+    ``on_progress`` is called with the number of images read. Raises DataError if the data cannot be
+    read, have no images, or are decoded by their reader.
 
     ::
 
@@ -210,7 +214,7 @@ def decoder_coverage(
 
 
 def _measured(engine: Engine, use: DecoderUse, samples: Sequence[Sample]) -> DecoderUse:
-    """Return the use with its times, or unchanged if an image cannot be decoded."""
+    """Return ``use`` with its times, or unchanged if an image cannot be decoded."""
     if use.decoder == "unknown" or samples[0].with_pillow:
         return use
     try:
@@ -228,7 +232,7 @@ def _measured(engine: Engine, use: DecoderUse, samples: Sequence[Sample]) -> Dec
 
 
 def _as_baseline(image: bytes) -> bytes:
-    """Return an image as baseline JPEG with quality 95 and 4:2:0."""
+    """Convert an image to a baseline JPEG with quality 95 and 4:2:0."""
     stored = io.BytesIO()
     with pillow_warnings_ignored(), Image.open(io.BytesIO(image)) as opened:
         opened.convert("RGB").save(stored, "JPEG", quality=_QUALITY, subsampling=2)
@@ -299,9 +303,9 @@ def decoder_of(file: BinaryIO) -> tuple[Decoder, str, str]:
 class JpegFrame:
     """Frame header of a JPEG (ITU-T T.81, B.2.2).
 
-    ``process`` is the number n of the marker SOFn: 0 is baseline, 2 is progressive. ``factors`` has
-    the horizontal and vertical sampling factors of each component. ``in_one_scan`` is True if the
-    first scan contains all components.
+    ``process`` is the number n of the marker SOFn: 0 is baseline, 2 is progressive. ``factors``
+    contains the horizontal and vertical sampling factors of each component. ``in_one_scan`` is True
+    if the first scan contains all components.
     """
 
     process: int
@@ -326,7 +330,7 @@ class JpegFrame:
 
 
 def read_jpeg_frame(file: BinaryIO) -> JpegFrame | None:
-    """Return the frame header of a JPEG, or None if it has none. ``file`` is at position 0."""
+    """Return the frame header of the JPEG in ``file`` (from position 0), or None if it has none."""
     file.seek(2)
     frame: JpegFrame | None = None
     while len(marker := file.read(2)) == 2 and marker[0] == 0xFF:

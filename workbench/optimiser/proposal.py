@@ -1,4 +1,4 @@
-"""A proposal of the optimiser: one rewrite with its measured speed-up and difference."""
+"""Define a proposal of the optimiser: one rewrite with its measured speed-up and difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The optimiser's result, which can be displayed and applied."""
+"""Define the optimiser's result, which can be displayed and applied."""
 
 from __future__ import annotations
 

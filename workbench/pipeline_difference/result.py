@@ -1,4 +1,4 @@
-"""Result of a comparison of two pipelines."""
+"""Define the result of a comparison of two pipelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes that servers make, each with a description and a fix for the manifest of a pack."""
+"""List the mistakes that servers make, each with a description and a fix for the manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The result of ``pack``."""
+"""Define the result of ``pack``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A change of one side that may explain a difference."""
+"""Define a change of one side that may explain a difference."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read a loader as a training loop does: all epochs of each rank, a partial epoch, a resume."""
+"""Read a loader as a training loop does: all epochs of each rank, a partial and a resumed epoch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report of a watched training loop."""
+"""Define the report of a watched training loop."""
 
 from __future__ import annotations
 

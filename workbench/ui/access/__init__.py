@@ -1,4 +1,4 @@
-"""Access control of the web app: allowed hosts, origins and tokens."""
+"""Control access to the web app by allowed hosts, origins and tokens."""
 
 from workbench.ui.access.browser import open_in_browser
 from workbench.ui.access.cookie import AccessCookie

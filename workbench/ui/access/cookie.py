@@ -1,4 +1,4 @@
-"""Cookie by which the web app recognises a browser that has sent the token.
+"""Create and check the cookie by which the web app recognises a browser that has sent the token.
 
 The cookie is signed with a secret that is stored for the user, so open pages reconnect after a
 restart of the server.

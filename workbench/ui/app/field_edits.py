@@ -1,4 +1,4 @@
-"""Fields that the browser, a notebook cell or a restored session can set.
+"""Set fields to values from the browser, a notebook cell or a restored session.
 
 Values from the browser are untrusted: an invalid value raises GraphError.
 """

@@ -1,4 +1,4 @@
-"""Heartbeat by which visible pages detect that their server or kernel is alive.
+"""Send heartbeats, by which visible pages detect that their server or kernel is alive.
 
 A visible page sets the field ``watched`` of a component regularly. The field ``beat`` of this
 component then changes every 0.4 s, and a page without a heartbeat for 1.3 s reports that the

@@ -1,4 +1,4 @@
-"""Base class of canvas edits. Also assigns edits to block bodies, and sets node positions.
+"""Define the base class of canvas edits, assign edits to block bodies, and set node positions.
 
 The canvas also shows the bodies of blocks inside the visible body, so an edit can name nodes in
 several bodies. Such an edit is split into one edit for each body.

@@ -1,4 +1,4 @@
-"""Suggestions: possible connections, compatible operators, and fixes of faults.
+"""Suggest possible connections, compatible operators, and fixes of faults.
 
 Requests that do not match the graph raise GraphEditError.
 """

@@ -1,1 +1,1 @@
-"""Data panel: folders, counts, file checks, and other ways to read the same data."""
+"""Data panel: opens folders, counts and checks files, and offers other ways to read them."""

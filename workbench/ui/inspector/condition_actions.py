@@ -1,4 +1,4 @@
-"""Condition of an ``if`` block: payload for the inspector, and the action that sets it."""
+"""Build the payload of an ``if`` block's condition, and define the action that sets it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Background work of the user interface: queues, threads and results."""
+"""Run background work of the user interface in threads, and deliver its results."""

@@ -1,4 +1,4 @@
-"""Background thread that renders the latest preview request, and skips older ones.
+"""Render the latest preview request in a background thread, and skip older requests.
 
 Other results (steps, statistics, close-up) are computed in the same thread. ``interactive`` jobs
 alternate with pictures, and all other jobs run in a pause between pictures.

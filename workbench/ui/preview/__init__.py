@@ -1,1 +1,1 @@
-"""Preview: contact sheet, close-up, effects, comparison, statistics, verification."""
+"""Render the preview: contact sheet, close-up, effects, comparison, statistics, verification."""

@@ -1,4 +1,4 @@
-"""Previews in addition to the contact sheet: statistics, close-up, and one sample at each node.
+"""Compute previews besides the contact sheet: statistics, close-up, and one sample at each node.
 
 Each preview is computed only while it is visible, after the contact sheet and in the same worker,
 which caches the outputs of every node.

@@ -1,4 +1,4 @@
-"""Effect sheet: pictures of one sample with several values of a node's arguments.
+"""Render the effect sheet: pictures of one sample with several values of a node's arguments.
 
 The sheet is computed after all other background results, and only while the graph does not change.
 """

@@ -1,1 +1,1 @@
-"""Speed panel: measurements, their records, and the payloads of both."""
+"""Speed panel: runs measurements, stores their records, and builds the payloads of both."""

@@ -1,4 +1,4 @@
-"""State of the view model except the history, and checks of a graph before it runs."""
+"""Store the state of a page, except the history, and check a graph before it runs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Files of the user interface: sessions, recent work, saved snippets and saved samples."""
+"""Read and write files of the user interface: sessions, saved snippets and saved samples."""

@@ -1,4 +1,4 @@
-"""File format of a session: a graph file with an additional entry.
+"""Read and write session files: graph files with an additional entry.
 
 Any workbench can open the file as a graph file. The entry ``session`` has the rest::
 
