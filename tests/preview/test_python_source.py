@@ -6,12 +6,15 @@ import functools
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import sqrt as root
 from pathlib import Path
+from random import shuffle
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.random import rand
 
 import workbench as wb
 from tests.helpers import import_script, with_settings
@@ -211,6 +214,20 @@ def test_arguments_are_written_as_their_values() -> None:
     found = source_function(functools.partial(scaled, options.values), "make_scaled")
     assert found.creates
     assert scope_of(found.source)["make_scaled"]()(4)[1] == 4
+
+
+def test_methods_that_a_module_exports_are_imported() -> None:
+    """``random.shuffle`` is a method of a ``Random`` that has no code."""
+
+    def mixed() -> Any:
+        numbers = [*range(int(root(9)))]
+        shuffle(numbers)
+        return np.float32(numbers) + rand(3)
+
+    text = source_function(mixed, "make_mixed").source
+    for line in ("from random import shuffle", "from math import sqrt as root", "import rand"):
+        assert line in text
+    assert scope_of(text)["mixed"]().shape == (3,)
 
 
 @pytest.mark.parametrize(

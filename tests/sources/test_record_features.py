@@ -398,7 +398,7 @@ def test_other_data_can_replace_them(kind: str, photos: Path, tmp_path: Path) ->
 
 def test_what_is_guessed_is_said(tmp_path: Path) -> None:
     (note,) = describe_not_read(open_dataset(write_records(tmp_path)))
-    assert "features depth/encoded and image/class/label were found by their content" in note
+    assert "features image/encoded and image/class/label were found by their content" in note
     assert "tfrecord_features:" in note
 
 

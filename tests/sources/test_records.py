@@ -17,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
+import workbench as wb
 from tests.helpers import same, script_batches
 from tests.sources.test_init import a_graph
 from tests.sources.written import WRITERS, Photos, example, read_photos, write_lmdb
@@ -171,7 +172,14 @@ def test_a_record_with_a_damaged_header_is_at_fault(tmp_path: Path) -> None:
     path = tmp_path / "a.rec"
     path.write_bytes(whole + damaged + recorded(b"\xff\xd8", float("nan")) + whole)
     faults = [each.fault for each in list_samples(open_dataset(path))]
-    assert faults == ["", "its header is damaged", "its label is nan", ""]
+    other = f"its label is nan, which is not an integer. Open record_io_labels:{path} to read it"
+    assert faults == ["", "its header is damaged", f"{other} as a float", ""]
+    path.write_bytes(recorded(b"\xff\xd8", 0.5) + whole)
+    with pytest.raises(
+        DataError, match=r"first record, its label is 0\.5, which is not an integer"
+    ):
+        wb.read(path)
+    assert [*wb.read(f"record_io_labels:{path}").outputs] == ["jpegs", "values"]
 
 
 def test_a_label_that_is_none_is_told_beside_the_preview(

@@ -24,7 +24,7 @@ from workbench.engine import Engine
 from workbench.errors import DataError
 from workbench.graph import load_graph, load_recipe
 from workbench.health import check_folder, scan_folder
-from workbench.preview import PreviewRequest, preview_batch
+from workbench.preview import PreviewRequest, preview_batch, preview_outputs
 from workbench.preview.verify import Verifier, verify
 from workbench.samples.shapes import CLASSES, SCENES
 from workbench.sources import (
@@ -149,6 +149,8 @@ def test_an_invalid_line_is_named_and_its_image_excluded(copied: Path, engine: E
     for path in labels[2:]:
         path.write_text(LINE)
     graph = with_settings(load_recipe("ssd"), batch_size=3)
+    with pytest.warns(UserWarning, match=r"^2 of its first 8 samples are faulty; .*has 4 numbers"):
+        preview_outputs(engine, PreviewRequest(graph, str(copied), tiles=1))
     report = Verifier(graph, str(copied), 2, engine=engine).run()
     assert report.exact, report.lines()
     assert len(report.left_out) == 2

@@ -105,8 +105,9 @@ preview_picture = isolating_faults(read_picture)
 def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
     """Return all outputs of a batch as arrays, bit-identical to the exported script.
 
-    Includes a contact sheet if an output is an image. Findings of ``check_warnings``, and samples
-    that cannot be used, are issued as a UserWarning. Raises the errors of ``preview_batch``, and
+    Includes a contact sheet if an output is an image. Findings of ``check_warnings``,
+    and samples that cannot be used or have faulty annotations, are issued as a UserWarning. Raises
+    the errors of ``preview_batch``, and
     GraphError for a batch larger than 1 GiB.
 
     ::
@@ -123,6 +124,8 @@ def preview_outputs(engine: Caller, request: PreviewRequest) -> OutputBatch:
         shown = replace(request, tiles=min(request.tiles, 16), tile_size=96, shown="augmented")
         preview = call_isolating_faults(engine, render, shown)
         sheet = jpeg_within(preview.annotated())
+    if found.left_out:
+        warn_caller(f"{found.left_out[0].upper()}{found.left_out[1:]}.")
     batch = output_batch(request.batch, found, sheet)
     if batch.errors:
         warn_caller(unusable_text(batch))

@@ -17,14 +17,24 @@ import linecache
 import os
 import re
 import symtable
+import sys
 import sysconfig
 import tokenize
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from io import StringIO
 from pathlib import PurePath
+from pickle import whichmodule  # type: ignore[attr-defined]
 from textwrap import indent
-from types import CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -231,6 +241,9 @@ class SourceWriter:
 
     def _definition(self, value: Any) -> str:
         """Return the name of a function or class, which is imported or defined here."""
+        if (module := _module_of(value)) and is_installed(getattr(value, "__func__", value)):
+            self._bind_import(f"from {module} import {value.__name__}", value.__name__, value)
+            return str(value.__name__)
         if isinstance(value, MethodType):
             return f"{self.expression(value.__self__)}.{value.__name__}"
         inner = inspect.unwrap(value)
@@ -296,7 +309,7 @@ class SourceWriter:
         if text == name:
             return
         if text.isidentifier() and is_installed(value) and text in self.values:
-            module = getattr(value, "__module__", "")
+            module = _module_of(value) or getattr(value, "__module__", "")
             line = f"from {module} import {text} as {name}"
             self.imports.pop(f"from {module} import {text}", None)
             del self.values[text]
@@ -378,7 +391,23 @@ def is_installed_file(file: str) -> bool:
     return file.startswith("<frozen ") or os.path.realpath(file).startswith(_INSTALLED)
 
 
+def _module_of(value: Any) -> str:
+    """Return the module that has a method or built-in function as a global name, such as shuffle.
+
+    Empty for other values, and if no loaded module has it.
+    """
+    if not isinstance(value, MethodType | BuiltinFunctionType):
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # modules with deprecated attributes are searched too
+        module = whichmodule(value, value.__name__)
+    known = getattr(sys.modules.get(module), value.__name__, None) == value
+    return module if known and module != "__main__" else ""
+
+
 def _is_same(one: Any, other: Any) -> bool:
+    if one == other and isinstance(one, MethodType):
+        return True
     if one is other or inspect.isgenerator(other):
         return True
     return type(one) is type(other) and isinstance(one, _PLAIN) and one == other

@@ -77,6 +77,8 @@ class BatchArrays:
     epochs: tuple[int, ...] = ()
     unlabelled: frozenset[str] = frozenset()
     """Label outputs for which the data has no labels."""
+    left_out: str = ""
+    """Text about samples that are skipped, or read without their annotations; may be empty."""
 
 
 @task
@@ -124,6 +126,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
         version,
         _epochs(worker, run),
         unlabelled if label else frozenset(),
+        run.result.left_out,
     )
 
 

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".rec"
 _MAGIC = 0xCED7230A
-_LABEL = struct.Struct("<f")
+_LABELS = 64
+"""Maximum number of labels of a record that are checked."""
+_OTHER_KIND = "record_io_labels"
 _HEADER = struct.Struct("<IfQQ")
 """Record header: number of labels after the header (0: only the next field), label, two ids."""
 
@@ -134,8 +136,11 @@ def _record_end(file: BinaryIO, offset: int) -> int | None:
     return size if length >> 29 == 1 else offset + 8 + ((length & 0x1FFFFFFF) + 3) // 4 * 4
 
 
-def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample:
-    """Return the sample of a record, given its first bytes and the size of its file."""
+def _sample(path: str, name: str, offset: int, head: bytes, size: int, integers: bool) -> Sample:
+    """Return the sample of a record, given its first bytes and the size of its file.
+
+    If ``integers``, a label that is not an integer of 32 bits is a fault.
+    """
     if len(head) < 8 + _HEADER.size:
         return Sample(path, name, 0, offset, 0, "its record is truncated")
     magic, length = struct.unpack_from("<II", head)
@@ -148,10 +153,18 @@ def _sample(path: str, name: str, offset: int, head: bytes, size: int) -> Sample
         return Sample(path, name, 0, offset, 0, "its header is damaged")
     if length >> 29:
         return Sample(path, name, 0, offset, 0, "its record is split into several parts")
-    if count == 1 and len(head) >= 8 + _HEADER.size + _LABEL.size:
-        (label,) = _LABEL.unpack_from(head, 8 + _HEADER.size)
-    fault = "" if count > 1 or abs(label) < 2**31 else f"its label is {label}"  # NaN too
-    return Sample(path, name, 0 if count > 1 or fault else int(label), begin, end - begin, fault)
+    start = 8 + _HEADER.size
+    most = min(count, _LABELS, (len(head) - start) // 4)
+    labels = struct.unpack_from(f"<{most}f", head, start) or (label,)
+    wrong = [each for each in labels if not (each.is_integer() and abs(each) < 2**31)]
+    fault = ""
+    if integers and wrong:
+        fault = (
+            f"its label is {wrong[0]:g}, which is not an integer. Open {_OTHER_KIND}:{path} to "
+            "read it as a float"
+        )
+    label = 0 if count > 1 or wrong else int(labels[0])
+    return Sample(path, name, label, begin, end - begin, fault)
 
 
 def _name(holder: str, offset: int) -> str:
@@ -176,7 +189,7 @@ class RecordIO(SourceKind):
     imports = ("hashlib", "mmap", "os", "struct", "tempfile")
     precedence = 3
     sample = "recordio"
-    with_targets = ("record_io_labels",)
+    with_targets = (_OTHER_KIND,)
     looks_ahead = True
     in_files = False
 
@@ -201,7 +214,9 @@ class RecordIO(SourceKind):
         return path
 
     def require(self, dataset: Dataset) -> None:
-        _offsets(self._path(dataset))
+        first = next(self.list_samples(dataset), None)
+        if first is not None and _OTHER_KIND in first.fault:
+            raise DataError(f"{dataset}: in its first record, {first.fault}.")
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
         path, root = self._path(dataset), folder_of(dataset)
@@ -209,8 +224,9 @@ class RecordIO(SourceKind):
         with open(path, "rb") as file:
             for offset in _offsets(path):
                 file.seek(offset)
-                head = file.read(8 + _HEADER.size + _LABEL.size)
-                yield _sample(path, _name(holder, offset), offset, head, size)
+                head = file.read(8 + _HEADER.size + 4 * _LABELS)
+                name = _name(holder, offset)
+                yield _sample(path, name, offset, head, size, self.reader is not None)
 
     def write_without(self, dataset: Dataset, names: Collection[str], place: Path) -> Path:
         place.mkdir()

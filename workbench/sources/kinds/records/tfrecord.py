@@ -129,7 +129,9 @@ def choose_features(record: bytes) -> tuple[str, str]:
         for name, (kind, *_) in sorted(features.items())
         if kind == "int64" and word in name.lower()
     ]
-    return (sorted(images) or [""])[0], (labels or [""])[0]
+    other = ("depth", "mask", "seg")
+    images.sort(key=lambda name: (any(word in name.lower() for word in other), name))
+    return (images or [""])[0], (labels or [""])[0]
 
 
 def first_record(path: str, index: str) -> bytes:
