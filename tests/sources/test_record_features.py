@@ -194,6 +194,8 @@ def test_a_pytorch_loader_returns_them_under_their_names(kind: str, tmp_path: Pa
     graph, path = by_name(kind, tmp_path)
     found = loaded(graph, path, tmp_path)
     assert sum(len(batch[next(iter(graph.outputs))]) for batch in found) == COUNT
+    unchecked = "The records are not checked" if kind == "tfrecord" else "Labels (cls) are not"
+    assert unchecked in (tmp_path / "loader.py").read_text()
     first = found[0]
     assert list(first) == list(graph.outputs)
     if kind == "tfrecord":

@@ -87,6 +87,10 @@ def test_it_is_opened_drawn_verified_measured_and_exported(
     graph = with_settings(load_recipe(KINDS[kind]), batch_size=4)
     report = Verifier(graph, place, 8, engine=engine).run()
     assert report.exact, report.lines()
+    needed = "Pillow" if kind == "voc" else "Pillow and PyYAML"
+    for target in ("script", "pytorch", "notebook"):
+        text = export(opened(KINDS[kind], place), target).main.text
+        assert f"Reading the data also needs {needed}." in text
     preview = preview_batch(engine, PreviewRequest(graph, place, tiles=4))
     marks = [mark for tile in preview.tiles for each in tile.marks for mark in each]
     assert {mark.text for mark in marks} & {*CLASSES}

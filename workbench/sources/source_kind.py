@@ -220,6 +220,8 @@ class SourceKind:
     """Arguments that replace the result of ``find`` if a pipeline is built without data. They are
     just enough for the reader to have all outputs.
     """
+    program_note: str = ""
+    """Paragraph for the docstring of exported programs, about faults that they do not detect."""
     argument_name: str = ""
     """Reader argument to which the data parameter is passed unchanged, without calling ``find``."""
     pipeline_arguments: tuple[str, ...] = ()

@@ -17,12 +17,9 @@ from workbench.emit.emitter import Emitter
 from workbench.emit.targets import Target
 from workbench.emit.templates.rendering import render, values_of
 from workbench.emit.templates.template_parts import (
-    BESIDE,
-    HIDDEN_FOLDERS,
     body_of,
     docstring_title,
     make_parts,
-    warning_lines,
 )
 from workbench.graph.model import Node
 from workbench.graph.resolved import ResolvedGraph
@@ -43,7 +40,6 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     emitter.seed_name = "seed"
     require_checkpointing(nodes)
     body, _ = body_of(emitter, nodes, 0)
-    reads_hidden = any(source.kind.endswith(":file_root") for source in graph.sources)
     cells: list[dict[str, Any]] = []
     # A notebook has no ``__file__``, so its file name is written in its code.
     stem = PurePath(resolved.file or _FILE).stem
@@ -51,7 +47,6 @@ def emit_notebook(resolved: ResolvedGraph) -> Mapping[str, Code]:
     values = values_of(make_parts(emitter, body, "", {}, beside)) | {
         "name": docstring_title(replace(graph, about="")),
         "about": docstring_title(graph) if graph.about else "",
-        "remarks": warning_lines(resolved) + BESIDE * bool(beside) + HIDDEN_FOLDERS * reads_hidden,
         "checkpointing": shuffles_after_epoch(nodes),
         "steps": [_step(step, emitter) for step in _steps(nodes, emitter)],
         "given": [emitter.names[port] for port in graph.outputs.values()],

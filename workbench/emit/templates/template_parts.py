@@ -30,6 +30,7 @@ from workbench.graph.execution.dataset_parameters import data_constants, paramet
 from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node, Settings
 from workbench.graph.resolved import ResolvedGraph
+from workbench.sources import SourceKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,8 @@ class TemplateParts:
     """Code of the functions that find the data, each followed by two empty lines."""
     parameters: Sequence[Parameter]
     """Data parameters; empty if the graph itself names the files."""
+    remarks: str
+    """Docstring paragraphs on warnings about the graph, and on how the program reads its data."""
     definition: str
     """Code of the pipeline function, or of the target's equivalent."""
     function: str
@@ -115,6 +118,10 @@ BESIDE = """
 Bad files are skipped: the program reads the others in GOOD_DATA, next to itself.
 `workbench export --skip-bad` wrote both."""
 """Docstring paragraph of a program that reads data from a folder next to the program."""
+
+
+_PACKAGES = {"from PIL import": "Pillow", "import yaml": "PyYAML"}
+"""Code that imports a package in addition to DALI -> the name of the package."""
 
 
 def pipeline_parts(
@@ -272,19 +279,20 @@ def make_parts(
         finder_imports.append("from nvidia.dali.pipeline import do_not_convert")
     if any("types." in kind.find_source for kind in kinds):
         finder_imports.append(_TYPES)
+    finder = "".join(f"{kind.decorated_source(decorator, code)}\n\n" for kind in found) + functions
+    remarks = warning_lines(emitter.resolved) + _data_remarks(kinds, finder)
+    remarks += BESIDE * bool(emitter.resolved.beside)
+    reads_hidden = any(f"file_root={name}" in line for name in given for line in definition)
+    remarks += HIDDEN_FOLDERS * reads_hidden
     return TemplateParts(
         title=docstring_title(graph)
-        + f"\n\n{_in_docstring(output_sentences(emitter.resolved))}"
-        + warning_lines(emitter.resolved)
-        + BESIDE * bool(emitter.resolved.beside)
-        + HIDDEN_FOLDERS
-        * any(f"file_root={name}" in line for name in given for line in definition),
+        + f"\n\n{_in_docstring(output_sentences(emitter.resolved))}{remarks}",
+        remarks=remarks,
         file=_quoted_in_docstring(file) if file else "",
         constants="\n".join(
             line for name, text in constants.items() for line in constant(name, text)
         ),
-        finder="".join(f"{kind.decorated_source(decorator, code)}\n\n" for kind in found)
-        + functions,
+        finder=finder,
         parameters=[
             Parameter(name, kind.about, kind.metavar, kind.in_memory)
             for name, kind in given.items()
@@ -349,6 +357,14 @@ def docstring_title(graph: Graph) -> str:
 def warning_lines(resolved: ResolvedGraph) -> str:
     """Return a docstring paragraph for each warning about a graph and its data."""
     return "".join(f"\n\n{_in_docstring(f'Warning: {each}')}" for each in resolved.warnings)
+
+
+def _data_remarks(kinds: Sequence[SourceKind], finder: str) -> str:
+    """Return docstring paragraphs on packages that ``finder`` needs, and on unchecked data."""
+    needed = " and ".join(name for words, name in _PACKAGES.items() if words in finder)
+    texts = [f"Reading the data also needs {needed}."] if needed else []
+    texts += dict.fromkeys(kind.program_note for kind in kinds if kind.program_note)
+    return "".join(f"\n\n{_in_docstring(text)}" for text in texts)
 
 
 def _in_docstring(text: str) -> str:

@@ -445,11 +445,8 @@ class Coco(SourceKind):
         """Write the annotations of the remaining images, with a link to the image folder."""
         place.mkdir()
         found = annotations_of(dataset)
-        images = [
-            image
-            for image in found["images"]
-            if not missing_fields(image) and image["file_name"] not in names
-        ]
+        images = [each for each in found["images"] if not missing_fields(each)]
+        images = [each for each in images if each["file_name"] not in names]
         known = {image["id"] for image in images}
         annotations = [one for one in found["annotations"] if one.get("image_id") in known]
         os.symlink(os.path.abspath(self.root(dataset)), place / "images")

@@ -352,6 +352,11 @@ class TFRecord(IndexedFiles):
     find_files = staticmethod(list_records)
     is_record = staticmethod(lambda name: ".tfrecord" in name and not name.endswith(".idx"))
     sample = "tfrecord"
+    program_note = (
+        "The records are not checked: if one lacks a feature, or has another type or fewer values, "
+        "DALI outputs arbitrary values without an error. `workbench export --skip-bad` excludes "
+        "such records."
+    )
     with_targets: tuple[str, ...] = ("tfrecord_boxes", "tfrecord_features")
     ends_process = _NO_BYTES
 

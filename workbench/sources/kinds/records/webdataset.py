@@ -239,6 +239,10 @@ class WebDataset(IndexedFiles):
     find_files = staticmethod(list_shards)
     is_record = staticmethod(ends_with(".tar"))
     sample = "webdataset"
+    program_note = (
+        "Labels (cls) are not checked: a character that is not a digit, such as a line break, "
+        "changes the number without an error. `workbench export --skip-bad` excludes such samples."
+    )
     with_targets: tuple[str, ...] = (
         *("webdataset_masks", "webdataset_boxes", "webdataset_features"),
     )
