@@ -122,7 +122,7 @@ class BoxWriter(FollowerWriter):
         """Write the code that drops barely visible boxes with their labels and indices."""
         numbers = self._labels
         if self._needs_indices:
-            places = self.applied("box_numbers", self.fed("boxes"))
+            places = self._read_places()
             numbers = f"{numbers} + {_LABELS} * {places}" if numbers else places
         arguments = [boxes, self.size(self.middle), *[numbers] * bool(numbers)]
         visible = self.argument_text("visible", self.node)
@@ -135,8 +135,10 @@ class BoxWriter(FollowerWriter):
         kept = self.name("kept") if self._needs_indices else self.variable("labels", "labels")
         self.call(f"{boxes}, {kept}", function, *arguments)
         if self._needs_indices:
-            places = self.name("places") if self._labels else kept
+            places = kept
             if self._labels:
+                given = self.node.args.get("places")
+                places = self.output_variable("places") if given else self.name("places")
                 self.add(places, f"{kept} // {_LABELS}")
             self._write_places(places)
             if self._labels:
@@ -164,7 +166,13 @@ class BoxWriter(FollowerWriter):
         if "polygons" in self.node.inputs:
             self.add(self.output_variable("polygons"), self.fed("polygons"))
         if self.node.args.get("places"):
-            self.call(self.output_variable("places"), self.helper("box_numbers"), self.fed("boxes"))
+            self.add(self.output_variable("places"), self._read_places())
+
+    def _read_places(self) -> str:
+        """Return the expression of the original indices of the input boxes."""
+        if "indices" in self.node.inputs:
+            return self.fed("indices")
+        return self.applied("box_numbers", self.fed("boxes"))
 
     def write_carried(self) -> None:
         """Write the code that computes the corners of the boxes at the end of a body."""

@@ -129,6 +129,10 @@ class PointWriter(FollowerWriter):
             text = f"{text} * {self._size(self.last)}"
         self.add(points, text)
         self._swap(points, seen)
+        if "places" in self.node.inputs:
+            left = f"{points}, {seen}, {self.output_variable('polygons')}"
+            arguments = (points, seen, self.fed("polygons"), self.fed("places"))
+            self.call(left, self.helper("points_of_boxes"), *arguments)
         self.add(self.output_variable("points"), points)
         self.add(self.output_variable("visible"), seen)
 

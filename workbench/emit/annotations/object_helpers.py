@@ -1,4 +1,4 @@
-"""Functions copied into exported programs: outlines, covered objects, left and right.
+"""Functions copied into exported programs: outlines, covered objects, key points, left and right.
 
 Units and shapes are those of ``helpers.py``.
 """
@@ -13,8 +13,19 @@ from workbench.emit.annotations.helpers import (
     box_numbers,
     boxes_around,
     joined,
+    relative_slice_matrix,
+    renumbered_polygons,
     replaced_corners,
+    visible_boxes,
 )
+
+# Crops by an anchor, such as that of random_bbox_crop.
+
+
+def anchor_slice_matrix(before: Any, anchor: Any, axis_names: str = "WH") -> DataNode:
+    """The matrix of a slice by an anchor relative to the image size."""
+    return relative_slice_matrix(before, anchor, axis_names)
+
 
 # Boxes around outlines. Vertices (V, 2) pass through the operators as boxes without an area.
 
@@ -150,6 +161,47 @@ def uncovered_corners(
     low, high = around[:, 0:2], around[:, 2:4]
     kept = covered <= most * areas_of(boxes)
     return replaced_corners(corners, around, joined(low, low + kept * (high - low)))
+
+
+# Points of boxes.
+
+
+def points_of_boxes(
+    points: DataNode, visible: DataNode, polygons: DataNode, places: DataNode
+) -> Any:
+    """Points (N, 2), their visibility and polygons, without those of removed boxes.
+
+    Rows of ``polygons`` are (box, first point, end). ``places`` are the original indices of the
+    remaining boxes.
+    """
+    rows = 1.0 * renumbered_polygons(polygons, places)
+    kept = 1.0 * (rows[:, 0] >= 0.0)
+    numbers = 1.0 * row_numbers(points)
+    own = (numbers >= rows[:, 1:2]) & (numbers < rows[:, 2:3])
+    own = fn.cat(fn.expand_dims(kept, axes=1) * own, 0.0 * fn.expand_dims(numbers, axes=0))
+    found = fn.stack(points[:, 0], points[:, 1], fn.cast(visible, dtype=types.FLOAT), axis=1)
+    found = rows_where(found, fn.reductions.max(own, axes=0))
+    numbers = 1.0 * row_numbers(rows)
+    counts = kept * (rows[:, 2] - rows[:, 1])
+    ends = fn.reductions.sum(counts * (numbers <= fn.expand_dims(numbers, axes=1)), axes=1)
+    rows = rows_where(fn.stack(rows[:, 0], ends - counts, ends, axis=1), kept)
+    return found[:, 0:2], found[:, 2] > 0.0, fn.cast(rows, dtype=types.INT32)
+
+
+def row_numbers(rows: DataNode) -> DataNode:
+    """0, 1, 2, ... for each of at most 65536 rows."""
+    return types.Constant([*range(65536)], shape=[65536])[: rows.shape()[0]]
+
+
+def rows_where(rows: DataNode, kept: DataNode) -> DataNode:
+    """The rows (N, 3) where ``kept`` (N) is 1."""
+    whole = types.Constant([0.0, 0.0, 1.0, 1.0], shape=[1, 4])
+    size = types.Constant([1.0, 1.0])
+    _, order = visible_boxes(fn.expand_dims(kept, axes=1) * whole, size, row_numbers(rows))
+    # fn.sequence_rearrange has no empty output: the first row is added, and removed at the end.
+    rows = fn.cat(types.Constant([0.0, 0.0, 0.0], shape=[1, 3]), rows)
+    order = fn.cat(types.Constant([0], shape=[1]), order + 1)
+    return fn.sequence_rearrange(rows, new_order=order)[1:]
 
 
 # Left and right.

@@ -17,6 +17,7 @@ from workbench.graph.annotations.followers import (
     unfollowed_targets,
 )
 from workbench.graph.annotations.geometry import frame_of
+from workbench.graph.annotations.point_boxes import with_points_bound
 from workbench.graph.edits.edit import free_id, new_node
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors
@@ -38,15 +39,16 @@ def with_followers(before: Graph, after: Graph, catalog: Catalog) -> Graph:
         known = [found[1] for found in unfollowed_targets(TypedGraph(before, catalog))]
         if output not in known and output in before.outputs and not _is_followed(before, output):
             graph = _add_follower(graph, catalog, image, output, port)
-    return _with_polygons(graph, before)
+    return with_points_bound(before, _with_polygons(graph, before), catalog)
 
 
 def with_new_targets(graph: Graph, catalog: Catalog, names: Collection[str]) -> Graph:
     """Add annotation followers for the outputs in ``names`` whose image is transformed."""
+    before = graph
     for image, output, port in unfollowed_targets(TypedGraph(graph, catalog)):
         if output in names:
             graph = _add_follower(graph, catalog, image, output, port)
-    return _with_polygons(graph)
+    return with_points_bound(before, _with_polygons(graph), catalog)
 
 
 def with_masks(graph: Graph, catalog: Catalog) -> Graph:
@@ -183,6 +185,9 @@ def _moved_to_image(graph: Graph, catalog: Catalog, node: Node, image: Port) -> 
     """Connect a follower to ``image``. If ``image`` depends on the follower, add a second one."""
     if node.id not in ancestors(graph, [image]):
         return graph.replace_node(node.fed({"image": image}))
+    if node.op == "follow_points":  # only the last one can remove points with their boxes
+        node = node.without({"polygons", "places"})
+        graph = graph.replace_node(node)
     taken = [output.name for output in catalog[node.op].outputs if output.name in node.inputs]
     own = {name: Port(node.id, name) for name in taken}
     inputs = {**node.inputs, **own, "image": image, "before": node.inputs["image"]}

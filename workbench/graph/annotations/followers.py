@@ -201,7 +201,7 @@ def unmoved_faults(typed: TypedGraph) -> Iterator[Fault]:
         yield Fault(node, "", words, remedy, "unmoved", output)
 
 
-_SAME_ROWS = frozenset(
+SAME_ROWS = frozenset(
     {"pad", "cast", "cast_like", "copy", "reshape", "reinterpret", "expand_dims", "squeeze"}
     | {"box_encoder", "math.clamp"}
 )
@@ -227,7 +227,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
                 if inner and inner.node == node.scope(name) and inner.output in node.inputs
             ]
         else:
-            passed = [*node.inputs.values()][:1] if node.op in _SAME_ROWS else []
+            passed = [*node.inputs.values()][:1] if node.op in SAME_ROWS else []
             if not passed and target_kind(typed, port) == "mask":
                 moved = geometry_path(typed, port)
                 if moved.steps or moved.blocked:  # moved by its own operators

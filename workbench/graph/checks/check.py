@@ -12,6 +12,7 @@ from workbench.catalog.familiar_names import nearest_operators
 from workbench.catalog.spec import CATALOG, OPAQUE, Catalog, OpSpec, Value
 from workbench.errors import GraphFaultsError
 from workbench.graph.annotations.followers import follower_faults, unmoved_faults
+from workbench.graph.annotations.point_boxes import binding_faults
 from workbench.graph.checks.check_blocks import block_faults
 from workbench.graph.checks.check_nodes import (
     argument_faults,
@@ -127,6 +128,7 @@ def _faults_of(typed: TypedGraph) -> tuple[Fault, ...]:
             faults += [fault for fault in found if fault.arg not in inserted]
         if spec.follows:
             faults += follower_faults(typed.at_scope(graph.scope_of(node.id)), node)
+            faults += binding_faults(graph, node)
     if not faults:  # geometry requires valid nodes and edges
         faults += unmoved_faults(typed)
     return tuple(faults)

@@ -11,6 +11,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators.user_functions import OWN_CODE, PYTHON_SOURCE
 from workbench.catalog.spec import CATALOG, Catalog, Value
 from workbench.graph.annotations.formats import BOX_CROP, box_format, box_layout, clip_function
+from workbench.graph.annotations.point_boxes import binding_warnings
 from workbench.graph.checks.check_annotations import covering_warnings, side_warnings
 from workbench.graph.checks.check_readers import length_warnings, unpaired_outputs
 from workbench.graph.checks.check_samplers import sampler_warnings
@@ -69,6 +70,7 @@ def active_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Faults
             *unpaired_outputs(typed),
             *length_warnings(active, facts),
             *covering_warnings(typed),
+            *binding_warnings(typed),
             *_scale_warnings(typed),
             *_size_warnings(typed),
             *side_warnings(typed, facts),

@@ -45,7 +45,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
             if step.bodies:
                 break
             name = free_id(graph, f"{node.id}_on_{step.node.id}")
-            own = {port: fed for port, fed in node.inputs.items() if port != "polygons"}
+            own = node.without({"polygons", "places", "indices"}).inputs
             args = {arg: value for arg, value in node.args.items() if arg != "covered"}
             between = replace(node, id=name, args=args, inputs={**own, "image": step.after})
             graph = replace(graph, nodes=(*graph.nodes, between))

@@ -13,6 +13,7 @@ from typing import Any
 from workbench.catalog.spec import OPAQUE, Catalog
 from workbench.graph.annotations.follower_edits import with_followed, with_polygons
 from workbench.graph.annotations.followers import unmoved_targets
+from workbench.graph.annotations.point_boxes import bound, unbound_points
 from workbench.graph.checks.check_blocks import COLOURS
 from workbench.graph.control_flow.block_kinds import kind_of
 from workbench.graph.control_flow.options import fit_generator, set_weights
@@ -277,6 +278,18 @@ def fix_unmoved(case: Case) -> Iterator[FixCandidate]:
 def fix_polygons(case: Case) -> Iterator[FixCandidate]:
     """Offer to renumber polygons so that they match the remaining boxes."""
     yield "Make the polygons follow the boxes", lambda: with_polygons(case.graph, case.node_id)
+
+
+@remedy("bound", "unbound")
+def fix_bound(case: Case) -> Iterator[FixCandidate]:
+    """Offer to remove points with their boxes, or to keep the points of all boxes."""
+    follower = case.graph.node(case.about or case.node_id)
+    apart = case.graph.replace_node(follower.without({"polygons", "places"}))
+    for found in unbound_points(case.typed.for_graph(apart)):
+        if found.points.id == follower.id:
+            yield "Remove points with their boxes", partial(bound, apart, found)
+    if apart != case.graph:
+        yield "Keep the points of removed boxes", partial(replace, apart)
 
 
 @remedy("muted")

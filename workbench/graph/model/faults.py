@@ -20,8 +20,8 @@ FaultCode = Literal[
     "unfed", "device", "cpu_after_gpu", "gpu_only", "arg_on_gpu", "arg_dtype", "dtype",
     "same_dtype", "channels", "layout", "relayout", "constant", "shapes", "zero", "index",
     "control", "draw", "bodies", "branches", "muted", "unfollowed", "unmoved", "polygons", "pairs",
-    "tight", "untrusted", "covered", "scale", "sides", "unshuffled", "buffer", "overhang",
-    "unusable", "random", "without_area", "box_layout", "silent", "orientation",
+    "tight", "bound", "unbound", "untrusted", "covered", "scale", "sides", "unshuffled", "buffer",
+    "overhang", "unusable", "random", "without_area", "box_layout", "silent", "orientation",
     "unequal", "readers", "lengths", "unit", "sampler", "sampling",
 ]  # fmt: skip
 """The kind of fault, which determines the fixes in ``graph/fixes``."""
@@ -30,7 +30,7 @@ WARNINGS: frozenset[FaultCode] = frozenset(
     {
         *("covered", "scale", "sides", "unshuffled", "buffer", "overhang", "unusable", "random"),
         *("without_area", "box_layout", "silent", "orientation", "unequal", "readers"),
-        *("lengths", "unit", "sampling"),
+        *("lengths", "unit", "sampling", "unbound"),
     }
 )
 """Codes of the faults that ``check_warnings`` returns. These do not prevent a run."""

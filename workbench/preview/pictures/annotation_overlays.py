@@ -310,7 +310,11 @@ def _are_changed(run: GraphRun, labels: Port) -> bool:
 
 def _point_labels(run: GraphRun, node: Node) -> Sequence[NDArray[np.generic]] | None:
     """Return the labels of points from their source, or None if points were removed."""
-    return _related_output(run, node, "labels")
+    labels, places = _related_output(run, node, "labels"), node.inputs.get("places")
+    if labels is None or places is None or node.op != "follow_points":
+        return labels
+    left = run.result.batches[places].arrays()  # of the boxes whose points remain
+    return [each[np.ravel(at)] for each, at in zip(labels, left, strict=True)]
 
 
 def _related_output(run: GraphRun, node: Node, name: str) -> Sequence[NDArray[np.generic]] | None:
