@@ -97,7 +97,7 @@ def _write_some_of(emitter: Emitter, node: Node, lines: Lines) -> None:
 
 
 def _branch_loop_lines(emitter: Emitter, node: Node, iteration: str) -> Lines:
-    """Write the loop body: look up which body runs in iteration ``iteration``, and run it."""
+    """Write a loop body that looks up which branch runs in an iteration, and runs the branch."""
     table = [str(number) for order in SOME_OF.orders(node) for number in order]
     option = _free_variable(emitter, f"{node.id}_option")
     keys = [str(at) for at in range(len(table))]
@@ -173,7 +173,7 @@ def _names(emitter: Emitter, node: Node) -> tuple[str, ...]:
 def _add_branches(
     emitter: Emitter, node: Node, number: str, lines: Lines, *, without_idle: bool = False
 ) -> None:
-    """Write ``if number == 0:``, ``elif number == 1:`` and so on; ``else:`` for the last body."""
+    """Write ``if number == 0:``, ``elif number == 1:`` etc., and ``else:`` for the last body."""
     names = _names(emitter, node)
     bodies = [emitter.body_lines(node, name) for name in names]
     last = len(names) - 1

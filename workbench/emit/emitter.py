@@ -420,7 +420,7 @@ class Emitter:
         return spec.expression.startswith("math.")
 
     def functions(self) -> str:
-        """Return the code of all functions that the nodes call, with two empty lines after each."""
+        """Return the code of all functions that nodes call, each followed by two empty lines."""
         converts = any(node.bodies or node.op in AUTO_AUGMENT for node in self.ordered)
         return function_sources(self.every_node(), converts) + self.helper_functions()
 

@@ -210,7 +210,7 @@ class Benchmark(ComparedExperiment):
         return math.inf if limit is None or not self.peers else limit
 
     def _config_in_turns(self, usable_programs: Sequence[ComparedProgram]) -> MeasurementConfig:
-        """Return the config for interleaved rounds, with the programs' remaining time as limit."""
+        """Return the config for interleaved rounds, limited to the programs' remaining time."""
         if not usable_programs or math.isinf(self._seconds):
             return self.measurement_config
         return replace(

@@ -183,10 +183,10 @@ def search_workers(
 ) -> None:
     """Search for the fastest number of workers (or threads), storing each probe in ``tried``.
 
-    The search starts with one worker per core and doubles the number while this is faster,
-    otherwise it halves the number. With a time limit, half of the time is for the search: further
-    numbers are tried while there is time for another probe. If the first probe fails, its error
-    becomes the program's reason. Raises CancelledError.
+    The search starts with one worker per core and doubles the number while this is faster;
+    otherwise, it halves the number. With a time limit, half of the time is for the search, which
+    continues while there is time for another probe. If the first probe fails, its error becomes
+    the program's reason. Raises CancelledError if the run is cancelled.
     """
     bounded = math.isfinite(compared.seconds)
     deadline = Deadline(compared.seconds if bounded else None)

@@ -242,7 +242,7 @@ class TuningExperiment(GridExperiment):
     def measure_all(self) -> Outcome:
         """Search, compare the best settings with the graph's own, then run the fastest for longer.
 
-        The first row is the chosen setting, the last rows are the probes. Raises EngineError if
+        The first row is the chosen setting, and the last rows are the probes. Raises EngineError if
         every setting fails.
         """
         time, cores = self._time, self.prepared.machine.cores

@@ -15,7 +15,7 @@ from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
 BY_ITSELF = "measured alone, in the search for workers, not interleaved"
-"""First words of the flag of a result that was not measured interleaved with others."""
+"""First words of the flag of a result that was measured alone instead of in interleaved rounds."""
 LOADED = 0.1
 """A result is flagged if other processes used more than this fraction of the machine's cores."""
 

@@ -178,7 +178,7 @@ class WorkerGroup:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> None:
-        """Set other jobs, which run in the same processes after the next ``start``."""
+        """Replace the jobs. The new jobs run in the same processes after the next ``start``."""
         self._jobs, self._on_silence, self._on_wait = jobs, on_silence, on_wait
 
     @property
@@ -269,8 +269,8 @@ def _ignore_report(_: float) -> None:
 def merge_rounds(rounds: Sequence[TimedRound], overlapping: bool) -> TimedRound:
     """Combine simultaneous rounds of several workers into one round with the sum of the rates.
 
-    ``overlapping`` is True if the workers shared their cores. What a worker measures as the load of
-    other processes is then mostly the load of the other workers, and is corrected.
+    ``overlapping`` is True if the workers shared their cores. The load of other processes that a
+    worker measures is then mostly the load of the other workers, and is corrected.
     """
     seconds = statistics.fmean(one.seconds for one in rounds)
     known = [one.others for one in rounds if one.others is not None]

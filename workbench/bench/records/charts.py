@@ -121,8 +121,8 @@ class BarChart:
 class ScalingChart:
     """Speed by number of threads, pipelines, processes or GPUs, with a series per pipeline count.
 
-    ``over`` is the quantity on the x axis, and ``frames`` the number of frames per sample (0 for
-    images). The series include points without a result.
+    ``over`` is the quantity on the x axis, and ``frames`` is the number of frames per sample (0
+    for images). The series include points without a result.
     """
 
     title: str

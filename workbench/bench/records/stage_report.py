@@ -178,11 +178,11 @@ CEILING = "ceiling: decoded batch cached"
 
 @dataclass(frozen=True, slots=True)
 class StageCost:
-    """Cost of one stage. Times are in milliseconds per batch, None if not measured.
+    """Cost of one stage. Times are in milliseconds per batch, or None if not measured.
 
     ``adds`` is the time that the stage adds to the stages before it, with the interval ``low`` to
     ``high`` from adjacent rounds. ``alone`` is the time of the operator run alone. ``op`` is the
-    operator's name, empty for a stage that is not an operator.
+    operator's name, or empty for a stage that is not an operator.
     """
 
     stage: str

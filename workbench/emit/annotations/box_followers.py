@@ -67,7 +67,7 @@ class BoxWriter(FollowerWriter):
 
     @property
     def _format(self) -> tuple[str, str]:
-        """Return the unit (``relative``, ``absolute``) and the order of box numbers (``ltrb``)."""
+        """Return the boxes' unit (``relative``, ``absolute``) and coordinate order (``ltrb``)."""
         unit, order = (box_format(self.graph, self.node) or "absolute ltrb").split()
         return unit, order
 

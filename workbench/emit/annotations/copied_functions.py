@@ -47,7 +47,7 @@ def with_called(names: Iterable[str]) -> list[str]:
 
 
 def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
-    """Return the code of helpers and of the helpers they call, with two empty lines after each.
+    """Return the code of helpers and of the helpers they call, each followed by two empty lines.
 
     Raises GraphError if a user function called by a node has the same name.
     """
@@ -59,7 +59,7 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
 
 
 def copied_helpers_in(program: str) -> list[str]:
-    """Return the names of a program's functions that are copies of helpers, in any formatting."""
+    """Return the names of a program's functions that are copies of helpers, however formatted."""
     found = _functions(program)
     return [name for name, code in _functions_here().items() if found.get(name) == code]
 

@@ -1,4 +1,4 @@
-"""Base class of the writers of boxes, points and masks: variables, sizes and operator matrices."""
+"""Define the base class of the writers of boxes, points and masks."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class FollowerWriter:
         raise NotImplementedError
 
     def write_carried(self) -> None:
-        """Write the intermediate values that are passed into a block, or out of a body."""
+        """Write the code for values that are passed into a block, or out of a body."""
         raise NotImplementedError
 
     def name(self, word: str) -> str:
@@ -384,7 +384,7 @@ class FollowerWriter:
         return str(fixed[0]) if len({*fixed}) == 1 else self.sized(helper, port)
 
     def sized(self, helper: str, port: Port) -> str:
-        """Return a call of ``helper`` with an image and, unless it is ``HWC``, with its layout."""
+        """Return a call of ``helper`` with an image and, unless it is ``HWC``, its layout."""
         flow = self.flows.get(port)
         axes = (flow.axes if flow else None) or "HWC"
         return self.applied(helper, self.emitter.names[port], *[f'"{axes}"'] * (axes != "HWC"))

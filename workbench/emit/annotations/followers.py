@@ -140,7 +140,7 @@ class PointWriter(FollowerWriter):
         return self.factors("size_of", port)
 
     def write_carried(self) -> None:
-        """Write the points (N, 2) in pixels, and a Boolean array of the visible points."""
+        """Write the code for the points (N, 2) in pixels, and a Boolean array of visible points."""
         points, seen = self.variable("at", "at"), self.variable("seen", "seen")
         if not self._move_points(self.path.steps, points, seen):
             self.add(seen, f"{points}[:, 0] == {points}[:, 0]")  # all except NaN

@@ -1,7 +1,7 @@
-"""Functions in exported programs that name the bad file at which DALI stopped.
+"""Name the bad file at which DALI stopped, with functions that are copied into exported programs.
 
-Only programs that read a list of checked files contain them. Other programs have a comment at the
-call that reads the files, because DALI's error message quotes that line.
+Only programs that read a list of checked files contain these functions. Other programs have a
+comment at the call that reads the files, because DALI's error message quotes that line.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def _is_list(graph: Graph, name: str, flow: TensorType) -> bool:
 
 
 def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
-    """Raise GraphExportError if boxes, points or labels may differ in length in a batch."""
+    """Raise GraphExportError if boxes, points or labels may differ in length within a batch."""
     for name in ragged_outputs(graph, outputs):
         raise GraphExportError(
             f"{graph.outputs[name]}: {target} makes one array per batch, but the length of {name} "

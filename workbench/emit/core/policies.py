@@ -16,7 +16,7 @@ _LEARNT = {
     "sharpness": ("(0.1, 1.9)", "False", f"{_MODULE}.sharpness_kernel_shifted"),
     "solarize": ("(0, 256)", "False"),
 }
-"""Arguments of ``augmentation`` for learned magnitudes, as code, by augmentation."""
+"""Arguments of ``augmentation`` (as code) for learned magnitudes, by augmentation name."""
 _WARPING = ("translate_x", "translate_y", "shear_x", "shear_y", "rotate")
 _TRANSLATING = {"translate_y": 0, "translate_x": 1}
 """Index of each translation's maximum in (height, width)."""

@@ -50,7 +50,7 @@ def _declared(feature: Feature) -> str:
 
 
 def feature_arguments(node: Node, constant: str | None) -> list[str]:
-    """Return the reader's arguments that name the features; ``constant`` may contain them."""
+    """Return the reader's arguments that name the features, or refer to them by ``constant``."""
     value = node.args.get("features", ())
     if node.op == _RECORDS:
         return [f"features={constant or features_text(value)}"]

@@ -100,7 +100,7 @@ def _imports_and_source(node: Node) -> tuple[list[ast.Import | ast.ImportFrom], 
 
 
 def function_sources(nodes: Iterable[Node], unconverted: bool = False) -> str:
-    """Return the code of all functions that the nodes call, with two empty lines after each.
+    """Return the code of all functions that the nodes call, each followed by two empty lines.
 
     If ``unconverted``, DALI does not convert the functions that create Python sources. Raises
     GraphError for untrusted or invalid code.

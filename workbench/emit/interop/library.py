@@ -87,13 +87,13 @@ def sampled(**middles: float | None) -> Comparison:
 
 
 HOLDS = Comparison("holds")
-"""Rules for a transform that contains others: only the contained transforms are compared."""
+"""Rules for a transform that contains other transforms: only these are compared."""
 FORM = Comparison("form")
 """Rules for a conversion to a tensor or to floats: it is compared as part of later transforms."""
 NOTHING = Comparison("nothing")
 """Rules for a transform that changes no pixel: it is not compared."""
 WINDOW = Comparison("window")
-"""Rules for a transform that resizes a random window: compared by resizing the whole image."""
+"""Rules for a transform that resizes a random window. It is compared by resizing whole images."""
 COLOURS = Comparison("colours")
 """Rules for a transform with arguments in random order: each argument is compared separately."""
 

@@ -59,10 +59,10 @@ class CallHandle:
         return self._run(self, task, arguments, limit, on_report)
 
     def interrupt(self) -> None:
-        """End the call before its next stage, with CancelledError.
+        """Make the call raise CancelledError before its next stage.
 
-        The worker continues to run, with all cached data. A call without further stages ends
-        normally.
+        The worker continues to run, and all cached data is retained. A call without further stages
+        ends normally.
         """
         with self._lock:
             self._interrupted = True
@@ -70,7 +70,7 @@ class CallHandle:
                 self._send_interrupt()
 
     def cancel(self) -> None:
-        """End the call with CancelledError within 0.1 s. If it runs, the worker is ended too."""
+        """Make the call raise CancelledError within 0.1 s, and end the worker if the call runs."""
         self.cancelled = True
 
     def require_wanted(self) -> None:

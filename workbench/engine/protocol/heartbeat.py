@@ -24,8 +24,9 @@ SILENCE_SHOWN = 3.0
 STOPPED_LIMIT = 10.0
 """Seconds without a message after which a stopped process (SIGSTOP, a debugger) is ended."""
 SILENCE_LIMIT = 60.0
-"""Seconds without a message after which any other process is ended. The limit is high because
-starting CUDA with eight GPUs and without persistence mode holds Python's lock for long.
+"""Seconds without a message after which a process that is not stopped is ended. The limit is high
+because starting CUDA with eight GPUs and without persistence mode holds Python's lock for a long
+time.
 """
 _LARGEST_STEP = 1.0
 """Maximum number of seconds that a check adds. A longer gap means that this process was stopped."""

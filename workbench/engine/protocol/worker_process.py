@@ -133,7 +133,7 @@ class WorkerProcess:
 
 
 def _refusal(error: OSError) -> str:
-    """Return why the system cannot start a process, with a fix."""
+    """Return the reason why the system cannot start a process, and a fix."""
     return describe_refusal(error) or f"{error.strerror or error}."
 
 

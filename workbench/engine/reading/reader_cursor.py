@@ -104,7 +104,7 @@ class ReadBatch:
 
     @property
     def arrays(self) -> tuple[list[NDArray[Any]], ...]:
-        """The samples of each output as arrays on the host, without copies."""
+        """The samples of each output as arrays on the host. Data is not copied."""
         return tuple([np.asarray(output[i]) for i in range(len(output))] for output in self.outputs)
 
 

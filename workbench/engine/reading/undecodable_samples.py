@@ -81,9 +81,9 @@ def replace_samples(
 ) -> list[Any]:
     """Replace every bad tensor by a good tensor of the same batch.
 
-    A good sample satisfies the same requirements as the others, such as the minimum size of a crop.
-    If there is none, a uniform image (which is also a video of one frame) or a second of silence
-    is used.
+    A good sample satisfies the same requirements as the other samples, such as the minimum size of
+    a crop. If there is none, a uniform image (which is also a video of one frame) or a second of
+    silence is used.
     """
     good = next((a for a, s in zip(encoded, samples, strict=True) if not s.error), None)
     filler = _placeholder_sample(decoder) if good is None else good

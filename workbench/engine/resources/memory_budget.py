@@ -269,7 +269,7 @@ class MemoryBudget:
             return host, bytes_used + self._estimated_gpu_bytes() * len(self._starting)
 
     def _estimated_gpu_bytes(self) -> int:
-        """Return the estimated GPU memory of a new worker: at least the average of the others."""
+        """Return a new worker's estimated GPU memory: at least the existing workers' average."""
         return max(FRESH_GPU, self._gpu_each) if self.gpu else 0
 
     def _alive(self) -> list[BudgetMember]:

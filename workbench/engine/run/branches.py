@@ -176,7 +176,7 @@ class BranchCounts:
 class BranchCounter:
     """Counts the samples of all previous batches for which each block body runs.
 
-    A body in a loop is counted for each iteration, with names as in ``preview_stage``.
+    A body in a loop is counted for each iteration, and named as in ``preview_stage``.
     """
 
     def __init__(self, places: BranchPlaces | PlacesInTurns) -> None:

@@ -107,7 +107,7 @@ def _recording_calls(
 
 
 def _supported_arguments(spec: OpSpec, fixed: dict[str, Any]) -> tuple[dict[str, Value], list[str]]:
-    """Return the arguments that a node supports, and a note about each of the others."""
+    """Return the arguments that a node supports, and a note about each unsupported argument."""
     args: dict[str, Value] = {}
     lost = []
     for name, value in fixed.items():

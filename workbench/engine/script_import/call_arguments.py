@@ -100,7 +100,7 @@ class _Settings:
 def _overridden_defaults(
     maker: Callable[..., Any], passed_arguments: Mapping[str, Any], trees: Iterable[ast.Module]
 ) -> dict[str, Any]:
-    """Return the defaults of parameters for which a call in the script may pass another value.
+    """Return the defaults of parameters for which a call in the script may pass a different value.
 
     A call with ``*args`` or ``**options`` may set any parameter that it does not pass by name.
     """

@@ -49,8 +49,8 @@ class BlockedCall:
     def stand_in_for_results(self) -> Iterator[None]:
         """Within the context, running a pipeline returns a placeholder. The script continues.
 
-        This lets a script use helper pipelines. DALI's iterators still stop it, because they run
-        the pipeline to import.
+        This lets a script use helper pipelines. DALI's iterators still stop the script, because
+        they run the pipeline to import.
         """
         self._left = _MOST_RUNS
         try:

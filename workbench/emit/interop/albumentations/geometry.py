@@ -246,7 +246,7 @@ def affine_(
 
 
 def _axes(value: Any, default: float) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ranges along x and y. A single range is used, and sampled, for each axis."""
+    """Return the ranges along x and y. A single range applies to both, sampled separately."""
     if value is None:
         return (default, default), (default, default)
     if isinstance(value, dict):

@@ -116,7 +116,7 @@ class Step:
         return float(numbers[0]), float(numbers[0])
 
     def probability_of(self, name: str) -> float:
-        """Return the probability that an argument is 1. It must be constant or a coin flip."""
+        """Return the probability that an argument, either constant or a coin flip, is 1."""
         found = self.value(name)
         if isinstance(found, RandomRange):
             if found.probability is None:
@@ -127,7 +127,7 @@ class Step:
         return float(bool(found))
 
     def refusal(self, why: str, name: str = "") -> GraphExportError:
-        """Return the error to raise if the library has no equivalent, for the reason ``why``."""
+        """Return the error that the library has no equivalent. ``why`` is the reason."""
         place = f"{self.node.id}.{name}" if name else self.node.id
         return self.extractor.refusal(place, why)
 
@@ -190,7 +190,7 @@ class ChainExtractor:
         self._users: dict[str, str] = {}
 
     def refusal(self, place: str, why: str) -> GraphExportError:
-        """Return the error to raise for a step without an equivalent in the target, with a fix."""
+        """Return an error, with a fix, for a step that has no equivalent in the target."""
         return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:

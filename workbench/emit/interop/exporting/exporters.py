@@ -1,4 +1,4 @@
-"""Functions shared by the exporters of several libraries."""
+"""Export steps in the same way for several libraries."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def crop_place(step: Step) -> tuple[float, float] | None:
 def unmasked_bits(step: Step, mask: float) -> int:
     """Return the number of highest bits that a bit mask preserves.
 
-    Raises GraphExportError if the mask preserves other bits.
+    Raises GraphExportError if the preserved bits are not the highest.
     """
     bits = int(mask).bit_count()
     if int(mask) != 256 - (1 << (8 - bits)):

@@ -31,7 +31,7 @@ def call_of(function: str, *arguments: Any, **named: Any) -> Call:
 
 
 class Source(str):
-    """String that is Python code already."""
+    """A string that already is Python code."""
 
     __slots__ = ()
 

@@ -71,7 +71,7 @@ class Transforms:
             self.steps += [(step, at) for at in range(first, len(self.made))]
 
     def of(self, chain: Chain) -> Transforms:
-        """Write another chain, and return its transforms. Notes and definitions are shared."""
+        """Return the transforms of a further chain, which share the notes and definitions."""
         own = replace(self, made=[], steps=[])
         own.write(chain)
         return own

@@ -63,14 +63,14 @@ class Images:
     normalised: bool = False
     issues: list[ImportIssue] = field(default_factory=list)
     floats: bool = False
-    """True if the library's images are floats, in any range."""
+    """True if the library's images are floats, whatever their range."""
     differing: dict[str, bool] = field(default_factory=dict)
     """Maps each added node's id to True if the node differs from the library (see ``issues``)."""
     blocks: dict[str, str] = field(default_factory=dict)
     """Maps the id of each block to the name of the transform for which the block was created."""
     outcomes: list[str] = field(default_factory=list)
-    """``exact``, ``changed`` or ``omitted`` for each transform. A transform that contains others
-    has an entry only if it differs itself.
+    """``exact``, ``changed`` or ``omitted`` for each transform. A transform that contains other
+    transforms has an entry only if it differs itself.
     """
     _differs: bool = False
     """True if a difference was reported for the current transform."""

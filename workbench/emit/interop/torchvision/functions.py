@@ -1,6 +1,6 @@
-"""Importers of ``torchvision.transforms.functional``, as called by a script's own classes.
+"""Import the calls of ``torchvision.transforms.functional`` in a script's own classes.
 
-Each importer has the name of a function, and the function's parameters after the image. A number
+Each importer has the name of a function, and accepts its parameters after the image. A number
 may be a ``RandomValue`` of the script.
 """
 

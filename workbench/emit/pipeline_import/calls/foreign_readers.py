@@ -35,7 +35,7 @@ _LONGEST = 100
 
 
 def shortened(value: Value) -> str:
-    """Return a value as Python code, shortened."""
+    """Return a value as Python code, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 

@@ -44,7 +44,7 @@ _COMPILED = "NumbaFuncImpl"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A node of the graph without an id, seed and device."""
+    """A node of the graph without an id, seed or device."""
 
     op: str
     args: Mapping[str, Value] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def make_call(
     makers: Mapping[str, TracedOp],
     folder: Value | None = None,
 ) -> Call:
-    """Return the node for a call; an opaque node if a graph cannot represent the call.
+    """Return the node for a call, or an opaque node if a graph cannot represent the call.
 
     ``makers`` maps each edge to the call that produces it. Readers of ``folder`` are connected to
     the graph's data parameter.

@@ -34,7 +34,7 @@ def current_name(schema: str) -> str:
 
 
 def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
-    """Return a note that lists deprecated operators and their successors, or no note."""
+    """Return a note that lists deprecated operators and their successors, or nothing."""
     found = {
         op.schema: current_name(op.schema) for op in ops if current_name(op.schema) != op.schema
     }

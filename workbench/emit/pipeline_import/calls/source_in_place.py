@@ -18,7 +18,7 @@ def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
     """Replace the image input of a pipeline by a folder reader.
 
     Sources connected to an image decoder are replaced. If there are none, the first source is
-    replaced, and a decoder is added. Image and label are replaced; other outputs remain.
+    replaced, and a decoder is added. Only the image and label outputs of a source are replaced.
     """
     pipeline = replace(pipeline, ops=tuple(_merged_source_calls(pipeline.ops)))
     decoded = {

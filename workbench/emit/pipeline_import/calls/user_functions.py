@@ -15,7 +15,7 @@ _HELD = {"function", "num_outputs", "output_layouts", "batch_processing", "devic
 def compiled_arguments(
     op: TracedOp, keywords: Sequence[ast.keyword], source: str
 ) -> dict[str, Value] | str:
-    """Return a node's arguments for a ``numba_function`` call, or why it is unsupported.
+    """Return the node arguments of a ``numba_function`` call, or why the call is unsupported.
 
     ``keywords`` and ``source`` are as in ``function_arguments``. The call must name the functions
     that DALI compiled.
@@ -52,7 +52,7 @@ def sources_together(*functions: str) -> str:
 def function_arguments(
     op: TracedOp, keywords: Sequence[ast.keyword], source: str
 ) -> dict[str, Value] | str:
-    """Return a node's arguments for a call of a user function, or why it is unsupported.
+    """Return the node arguments of a call of a user function, or why the call is unsupported.
 
     ``keywords`` are the arguments of the call, and ``source`` is the script that contains it.
     """
