@@ -104,7 +104,7 @@ def _targets(ops: Sequence[TracedOp], lines: Lines) -> Mapping[str, str]:
 
 
 def _kind(call: Call, index: int, catalog: Catalog, first_kind: PortKind) -> PortKind:
-    """Return the kind of an output; ``first_kind`` if it has the kind of the first input."""
+    """Return the kind of an output, or ``first_kind`` if it has the kind of the first input."""
     spec = catalog.find(call.op)
     if spec is None or call.opaque or call.bodies:
         return "any"

@@ -1,4 +1,4 @@
-"""Heartbeats: a worker sends one each second, and its caller notices if they stop.
+"""Send heartbeats from a worker each second, and notice in its caller if they stop.
 
 A thread of the worker sends them. They distinguish a long task from a process that is stopped,
 hangs on a disk, or holds Python's global interpreter lock.

@@ -62,7 +62,7 @@ class NodesRunning(msgspec.Struct, tag="running", array_like=True, frozen=True):
 
 
 class ProgressReport(msgspec.Struct, tag="report", array_like=True, frozen=True):
-    """Progress of the task."""
+    """Sent to report the progress of the task."""
 
     number: int
     value: bool | int | float | str

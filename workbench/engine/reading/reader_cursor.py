@@ -100,7 +100,7 @@ class ReadBatch:
     nbytes: int
     """Size of all outputs in bytes."""
     first: int | None = None
-    """Number of samples before the batch, if a Python source returned it."""
+    """Number of earlier samples in the whole run, if a Python source returned the batch."""
 
     @property
     def arrays(self) -> tuple[list[NDArray[Any]], ...]:

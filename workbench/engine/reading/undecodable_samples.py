@@ -38,7 +38,7 @@ class Sample:
     error: str = ""
     warning: str = ""
     number: int | None = None
-    """Number of samples before it in the whole run, if a Python source returned it."""
+    """Number of earlier samples in the whole run, if a Python source returned the sample."""
 
 
 def check_samples(

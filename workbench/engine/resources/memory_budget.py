@@ -230,7 +230,7 @@ class MemoryBudget:
         return sum(self._taken.get(member, 0) for member in self._alive() if member.measures)
 
     def enforce(self) -> None:
-        """Measure the memory of all workers and enforce the budget. Called each second."""
+        """Measure the memory of all workers, and enforce the budget. Called every second."""
         with self._lock:
             now = time.monotonic()
             for member in self._idle_workers():

@@ -79,7 +79,7 @@ _ARENAS = 2
 
 @cache
 def configure_malloc_trim() -> None:
-    """Make freed memory return to the system. Call this once, before DALI runs its first pipeline.
+    """Make freed memory return to the system. Call this once, before DALI's first pipeline runs.
 
     Every built stage has its own threads, for which glibc would create up to eight heaps per core:
     the worker grew to 1 GB in 300 edits, with 0.1 GB in use. DALI retains large buffers between

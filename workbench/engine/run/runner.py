@@ -111,9 +111,8 @@ class CachedOutput:
 _KEPT_BUILT = 4
 _KEPT_SAMPLES = 64
 _TRIES = 4
-"""Number of runs of each node that may have crashed. Memory corruption is often detected later:
-with one run of each node, it was missed in 4 of 25 cases; with four runs, it was not missed in 100
-cases.
+"""Number of runs of each node that may have crashed. Memory corruption is often detected later: one
+run of each node missed it in 4 of 25 cases, and four runs missed it in none of 100 cases.
 """
 
 

@@ -1,8 +1,8 @@
-"""The worker process: it runs DALI, answers one call at a time, and ends with its parent.
+"""Run DALI in a worker process that answers one call at a time, and ends with its parent.
 
-It is started by ``engine.protocol.worker_process`` as ``python -m workbench.engine FD FOLDER BUDGET
-PACKAGE...``. A call names a registered function (``engine.protocol.registry``), whose first
-argument is a ``Worker``. The messages are defined in ``engine.protocol.messages``.
+The process is started by ``engine.protocol.worker_process`` as ``python -m workbench.engine FD
+FOLDER BUDGET PACKAGE...``. A call names a registered function (``engine.protocol.registry``), whose
+first argument is a ``Worker``. The messages are defined in ``engine.protocol.messages``.
 """
 
 from __future__ import annotations

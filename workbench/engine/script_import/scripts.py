@@ -50,8 +50,8 @@ def trace_source(
 ) -> Traced:
     """Run a script or notebook, and trace one of its pipelines.
 
-    Raises ImportFailedError with the line if the script fails, exceeds a limit, or has no or
-    several pipelines.
+    Raises ImportFailedError with the line if the script fails or exceeds a limit, or if it contains
+    no pipeline or several.
     """
     preload_imports()
     with (

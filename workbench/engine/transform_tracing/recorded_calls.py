@@ -24,7 +24,7 @@ DALIS_TORCHVISION = "nvidia.dali.experimental.torchvision"
 
 
 class RecordedCallable(StandIn):
-    """A class or function of a library; its calls are recorded."""
+    """A class or function of a library whose calls are recorded."""
 
     is_recorded = True
 

@@ -72,8 +72,8 @@ def trace_transform(
 
     ``requested`` is a variable, an item of a dictionary (``transforms.train``), or a function or
     class that creates a composition, with a line (``main:12``) if it creates several. Raises
-    ImportFailedError with the line if the script fails, exceeds a limit, or has no or several
-    compositions.
+    ImportFailedError with the line if the script fails or exceeds a limit, or if it contains no
+    composition or several.
     """
     with opened_script(worker, path, arguments, seconds) as script:
         lines, cells = script.lines, script.cells

@@ -25,7 +25,7 @@ from workbench.preview.request import GraphRun, PreviewRequest, running_part
 from workbench.preview.requests.texts import augmentations_of, augmented_at
 
 _NAMED = 2
-"""Maximum number of operators that a body's text names. A text of more has only their number."""
+"""Maximum number of operators named in a body's text. A longer list is replaced by its length."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,9 +45,9 @@ def replay(
 
     The result is bit-identical on the CPU. ``file`` and ``values`` come from a loader exported with
     ``with_="samples"``: ``values`` maps the ids of the random nodes to numbers, lists or arrays.
-    ``data`` is the data that the loader read, by default the graph's own. Raises GraphError for a
-    graph with other randomness, such as ``random_resized_crop``, and for missing or unknown values.
-    Raises DataError if the data has no such file, and for video sequences::
+    ``data`` is the data that the loader read, by default the graph's own. Raises GraphError for
+    nodes with internal randomness, such as ``random_resized_crop``, and for missing or unknown
+    values. Raises DataError if the data has no such file, and for video sequences::
 
         batch = w.batch(0)
         values = {name: drawn[0] for name, drawn in batch.draws.items()}

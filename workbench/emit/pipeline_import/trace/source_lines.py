@@ -42,7 +42,7 @@ class Block(NamedTuple):
 
 
 class Lines:
-    """Finds calls in the source code; if a file is unknown, uses the lines that DALI recorded."""
+    """Finds calls in the source code or, for an unknown file, in the lines that DALI recorded."""
 
     def __init__(self, sources: Mapping[str, str], ops: Sequence[TracedOp]) -> None:
         self._sources = sources
@@ -251,7 +251,7 @@ def notebook_of(file: str) -> str:
 
 
 def whole_text(file: str, sources: Mapping[str, str]) -> str:
-    """Return the text of a file; for a notebook cell, the text of all cells."""
+    """Return the text of a file or, for a notebook cell, the text of all cells."""
     notebook = notebook_of(file)
     if not notebook:
         return sources.get(file, "")

@@ -97,7 +97,7 @@ class FedSources:
     """Objects that change when they are used, with the function that uses them, by ``id``."""
 
     def add(self, found: SourceFunction, writer: RepeatingWriter) -> str:
-        """Add a source, and return a text on how it differs from the script; may be empty."""
+        """Add a source, and return how it differs from the script, or an empty text."""
         self.functions[found.name] = found.source
         shared = [each for each in writer.changing if id(each) in self.objects]
         for each in writer.changing:
