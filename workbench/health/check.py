@@ -268,9 +268,9 @@ def check_folder(
     for unchanged files unless ``again`` is True, so a stopped check continues. ``on_progress`` is
     called with the number of checked files and the total; ``stop`` is called after each file and
     cancels the check if it returns True. ``on_silence`` is the callback of ``Engine``. A file
-    outside the ``roots`` counts as bad and is not read. Raises DataError if the data cannot be read
-    or contain no file, EngineError if no worker starts, and CancelledError if ``stop`` cancels the
-    check.
+    outside the ``roots`` counts as bad and is not read. Raises DataError if the dataset cannot be
+    read or contains no file, EngineError if no worker starts, and CancelledError if ``stop``
+    cancels the check.
 
     ::
 

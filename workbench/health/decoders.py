@@ -180,8 +180,8 @@ def decoder_coverage(
 
     The headers of all images are read. If there is a GPU, up to 64 images of each ``DecoderUse``
     are also decoded, both unchanged and as baseline JPEGs, to measure the time per image.
-    ``on_progress`` is called with the number of images read. Raises DataError if the data cannot be
-    read, have no images, or are decoded by their reader.
+    ``on_progress`` is called with the number of images read. Raises DataError if the data set
+    cannot be read, has no images, or is decoded by its reader.
 
     ::
 

@@ -100,7 +100,9 @@ _COUNTED = ("missing", "empty")
 """Kinds of findings that are counted in all files, and not only in ``SAMPLE`` images."""
 MOST_SIZES = 8
 MOST_NUMBERS = 256
-"""Maximum number of unnamed classes. If there are more, they are instance ids or colours."""
+"""Maximum number of unnamed classes. If there are more, they are treated as instance ids or
+colours.
+"""
 LONGER_SIDES = (128, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192)
 """Upper ends of the histogram bins for the longer side, in pixels."""
 

@@ -26,7 +26,7 @@ WORST = 2
 """Number of samples with the largest difference that are stored as images."""
 _SIDE = 96
 ROUNDINGS = 8
-"""Tolerance for floats in outputs other than images, in rounding errors (machine epsilon)."""
+"""Number of rounding errors (machine epsilons) that are tolerated in outputs other than images."""
 
 
 @dataclass(frozen=True, slots=True)

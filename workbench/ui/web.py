@@ -326,7 +326,7 @@ def create_app(
 
 
 def _data_paths(data: Start) -> list[str | Path]:
-    """Return the paths of the data; empty if the data are in memory."""
+    """Return the paths of the data; empty for data in memory."""
     if isinstance(data, Dataset):
         return [data.location] if data.location else []
     return [data]

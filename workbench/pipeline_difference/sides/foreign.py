@@ -55,7 +55,7 @@ class ForeignProcess:
             raise ArgumentError(f"diff: {error}") from None
 
     def __call__(self, steps: Sequence[Step], items: Sequence[Item]) -> list[Item]:
-        """Backend: apply the function to each item."""
+        """Apply the function to each item. This is the interface of a backend."""
         kind = b"p" if steps[0].payload == PILLOW else b"a"
         assert self._process.stdin is not None
         try:

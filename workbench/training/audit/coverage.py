@@ -112,7 +112,7 @@ def coverage_findings(
 
 
 def _replacement_finding(epochs: dict[int, list[Stream]], total: int) -> Finding | None:
-    """Return a finding if the data are sampled with replacement, else None.
+    """Return a finding if the loader samples with replacement, else None.
 
     With replacement, each epoch repeats many samples and misses many others, and different epochs
     miss different samples.

@@ -156,7 +156,7 @@ _KEPT = {
     "effect_args": "inspector",
     "pinned": "preview",
 }
-"""View settings that are stored with the session, and the component of each.
+"""View settings that are stored with the session, and the component of each setting.
 
 ``pinned`` is last: once it is set, seed and batch can no longer be changed.
 """

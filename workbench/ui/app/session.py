@@ -310,7 +310,7 @@ class ModelSession:
         return note
 
     def open_shared_data(self) -> str:
-        """Open the data of the shared graph, even outside the roots. Raises DataError."""
+        """Open the data of the shared graph, even outside the roots. Raises DataError on error."""
         model, shared = self._model, self._shared
         for data in shared.values():
             refused = model.roots.refusal(data.location) if model.roots is not None else ""

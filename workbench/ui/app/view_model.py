@@ -227,7 +227,7 @@ class ViewModel:
     def open_data(self, data: Data) -> str:
         """Open ``data``. Return the reason if it cannot be used, else "".
 
-        Unusable data do not replace usable data.
+        A usable dataset is not replaced by an unusable one.
         """
         with self.lock:
             if refused := self._replace_data(data):
@@ -268,7 +268,7 @@ class ViewModel:
         return output.write(share_sheet(self.engine, request, text))
 
     def compare(self, source: GraphLike) -> None:
-        """Open the comparison of the current graph with ``source``. Raises GraphFormatError."""
+        """Compare the graph with ``source``. Raises GraphFormatError if ``source`` is invalid."""
         with self.lock:
             self.comparison.open(self.state, to_document(source))
             self.changed()

@@ -169,7 +169,7 @@ class Canvas(Fields):
     arguments: list[payloads.ArgumentSearchEntry] = []
     """Arguments of the inspected node."""
     unread_masks: bool = False
-    """True if the data have masks that the graph does not read."""
+    """True if the data set has masks that the graph does not read."""
     recent_folders: list[str] = []
     """Recent data folders; filled by ``list_folders``."""
     selected: Both[list[str]] = []

@@ -28,7 +28,7 @@ class DataParameter(TypedDict):
     reads: str
     """Name of the data that the parameter currently reads; empty if there are none."""
     error: str
-    """Reason why the data cannot be read; empty if they can."""
+    """Reason why the data cannot be read, or an empty string."""
 
 
 class FolderEntry(TypedDict):

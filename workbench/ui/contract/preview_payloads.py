@@ -125,7 +125,7 @@ class VerifiedEntry(TypedDict):
     """Lines that describe what was compared, and each difference."""
     share: float
     stale: bool
-    """True if the graph or the data have changed since the comparison."""
+    """True if the graph or its data changed after the comparison."""
 
 
 class ComparisonChoice(TypedDict):

@@ -63,7 +63,7 @@ class OutputMasks(DocumentEdit, tag="give_masks", frozen=True):
     def edit(self, state: ViewState, document: Document, catalog: Catalog) -> Edited:
         """Return the graph with the mask output, and the nodes to select.
 
-        Raises GraphEditError if the data have no masks.
+        Raises GraphEditError if the data set has no masks.
         """
         edited = with_masks(document.graph, catalog)
         given = (

@@ -167,7 +167,7 @@ class DataPanel:
 
     @property
     def error(self) -> str:
-        """Reason why the data cannot be used; empty if they can."""
+        """Reason why the data cannot be used, or an empty string."""
         return self.view["error"]
 
     @property
@@ -514,7 +514,7 @@ class DataPanel:
 
 
 def _kind_text(dataset: Dataset) -> str:
-    """Describe how the data are read. For COCO, the text also names the folder of the images."""
+    """Describe how a dataset is read. For COCO, the text also names the folder of the images."""
     about = describe_kind(dataset)
     if load_source(dataset.kind).op != "readers.coco":
         return about

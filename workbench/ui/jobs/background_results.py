@@ -91,7 +91,7 @@ class BackgroundResults:
         )
 
     def drop_all(self) -> None:
-        """Discard all requests, because other data was opened."""
+        """Discard all requests, because the user has opened other data."""
         self._data += 1
         self.forget(*KINDS)
 

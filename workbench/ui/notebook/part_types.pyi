@@ -104,7 +104,7 @@ class Canvas(Widget):
     arguments: list[dict[str, Any]]
     """Arguments of the inspected node."""
     unread_masks: bool
-    """True if the data have masks that the graph does not read."""
+    """True if the data set has masks that the graph does not read."""
     recent_folders: list[str]
     """Recent data folders; filled by ``list_folders``."""
     selected: list[str]

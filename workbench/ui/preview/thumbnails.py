@@ -49,7 +49,7 @@ def picture_url(recipe: str) -> str:
 def samples_shown() -> Iterator[Callable[[Graph], Path]]:
     """Yield a function that returns the data to use for a graph's thumbnail.
 
-    The data are the photos of ``SHOWN`` in order, or annotated samples if the graph reads
+    The function returns the photos of ``SHOWN`` in order, or annotated samples if the graph reads
     annotations.
     """
     with tempfile.TemporaryDirectory() as folder:

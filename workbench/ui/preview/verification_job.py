@@ -102,7 +102,7 @@ class SessionVerification(SessionTask[VerificationTask]):
             self.start(VerificationTask(_without_texts(graph, data), verifier, self.listener))
 
     def follow(self, graph: Graph, data: Datasets) -> None:
-        """Cancel the comparison if its graph or data are no longer displayed."""
+        """Cancel the comparison if the user has changed the graph or opened other data."""
         task, now = self.running, _without_texts(graph, data)
         if task is None or task.of == now or not self.cancel():
             return

@@ -54,7 +54,7 @@ class FusedSpeed:
         self.task.cancel()
 
     def entry(self, graph: Graph, data: Datasets) -> FusedSpeedEntry:
-        """Return the payload, marked as stale if the graph or the data have changed since."""
+        """Return the payload, marked as stale if the graph or its data changed afterwards."""
         task = self.task.last
         if task is None or self._of is None:
             return NOTHING

@@ -60,7 +60,7 @@ class RecordStore:
         return found
 
     def add(self, report: Report) -> str:
-        """Add and store a record, unless an equal one exists. Return its id. Raises SaveError."""
+        """Add and store a record, unless it exists. Return its id. Raises SaveError on failure."""
         for key, known in self._found.items():
             if known == report:
                 return key

@@ -108,7 +108,7 @@ class History:
             self._left = [*self._left[-LIMIT:], left]
 
     def replace_present(self, document: Document) -> None:
-        """Replace the current document, because other data were opened, without adding an edit.
+        """Replace the current document after other data was opened, without adding an edit.
 
         Earlier and later edits keep their labels.
         """

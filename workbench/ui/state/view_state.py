@@ -265,7 +265,7 @@ class ViewState:
             self.message = text
 
     def follow_savable(self, *present: object) -> None:
-        """Clear messages and questions about saving if graph, target or data have changed."""
+        """Clear messages and questions about saving if the graph, target or data changed."""
         before, self.savable = self.savable, present
         if before and any(old is not new for old, new in zip(before, present, strict=True)):
             self.code_message, self.overwrite = "", {}

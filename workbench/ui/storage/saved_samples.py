@@ -65,8 +65,8 @@ def saved_sample_entries(
 ) -> list[SavedSampleEntry]:
     """Return payloads of the saved samples.
 
-    ``shown`` is True if seed, batch and repeated photo are the current ones. If the current data
-    have another file at this place, the note also names that file.
+    ``shown`` is True if the seed, the batch and the repeated photo are the current ones. If the
+    current dataset has a different file at this place, the note also names that file.
     """
     on_screen = _draw(document, batch, repeated, None)
 

@@ -35,7 +35,7 @@ class Session:
     before: tuple[HistoryStep, ...] = ()
     undone: tuple[HistoryStep, ...] = ()
     data: Mapping[str, str] = field(default_factory=dict)
-    """Location of each parameter's data; empty if the data were passed in Python."""
+    """Location of each parameter's data; empty for data passed in Python."""
     selected: tuple[str, ...] = ()
     scope: str = ""
     view: Mapping[str, Any] = field(default_factory=dict)
