@@ -38,8 +38,7 @@ The main names, where ``graph`` is a graph and ``w = wb.Workbench(graph)``::
         decoder_coverage               which images the GPU's JPEG engines decode
         diff, w.verify(), pack         why two pipelines differ; preview and script; a server
 
-``help(wb.read)`` describes a name, ``dir(wb)`` lists all, and ``REFERENCE.md`` next to this file
-has an example of each. Names are loaded when they are first used.
+``help(wb.read)`` describes a name, ``dir(wb)`` lists all names, and ``REFERENCE.md`` has examples.
 """
 
 from __future__ import annotations
