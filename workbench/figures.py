@@ -232,7 +232,7 @@ def show_figure(figure: Figure, name: str) -> None:
 
 
 def themed_png(figure: Figure) -> bytes:
-    """Render a figure without background, with text that is readable in light and dark themes."""
+    """Render a figure with a transparent background and text that is readable in any theme."""
     from matplotlib.lines import Line2D
     from matplotlib.text import Text
 

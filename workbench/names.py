@@ -38,7 +38,7 @@ def join_words(words: Sequence[str]) -> str:
 
 
 def side_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the pairs of names that differ only in left and right, left first, in order."""
+    """Return the pairs (left, right) of names that differ only in their side, in order."""
     spaced = {_spaced_lowercase(name): name for name in names}
     swapped = {plain: _SIDE.sub(lambda found: _OTHER[found[0]], plain) for plain in spaced}
     return [

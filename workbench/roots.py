@@ -1,4 +1,4 @@
-"""Restrict the folders in which the web app opens and saves files, also through symbolic links.
+"""Restrict the folders in which the web app opens and saves files, even through symbolic links.
 
 In a notebook there are no roots: the user can read and write what the Jupyter kernel can.
 """

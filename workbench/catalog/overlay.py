@@ -101,7 +101,7 @@ class Overlay:
 
 
 def read_overlay(texts: Mapping[str, str] | None = None) -> Overlay:
-    """Parse overlay texts, given by file name. By default the files of this package are parsed.
+    """Parse overlay ``texts`` by file name. By default the files of this package are parsed.
 
     Raises CatalogError for text that is not TOML and for an operator with two rows.
     """

@@ -182,7 +182,7 @@ def _input_device(schema: Any, index: int) -> PortDevice:
 
 
 def _outputs(dali: Any, schema: Any) -> tuple[PortSpec, ...]:
-    """Return the outputs; empty if arguments determine their number (``readers.tfrecord``)."""
+    """Return the outputs, or () if arguments determine their number (``readers.tfrecord``)."""
     count = schema.CalculateOutputs(dali.backend.OpSpec(schema.Name()))
     if count == 1:
         return (PortSpec("output"),)
@@ -335,7 +335,7 @@ def _blocks(text: str) -> Iterator[list[str]]:
 
 
 def _directive(line: str) -> str:
-    """Convert ``.. note::`` to ``Note:``, and remove the head of other directives."""
+    """Convert the line ``.. note::`` to ``Note:``, and remove the lines of other directives."""
     found = _DIRECTIVE.match(line)
     if not found:
         return line

@@ -248,7 +248,7 @@ class OpSpec:
     operands: tuple[tuple[str, ...], ...] = ()
     """Ports and arguments for each ``{}`` in ``expression``; the first that is set is used."""
     written_numbers: Mapping[str, str] = field(default_factory=dict)
-    """Argument for an integer passed as an input (``fn.random.choice(3)``), by input name."""
+    """Argument that receives an integer passed as an input (``fn.random.choice(3)``), by input."""
     stays: bool = False
     """Whether the operator runs on the CPU even with GPU inputs, unless its device is set."""
     counted_outputs: str = ""

@@ -1,4 +1,4 @@
-"""Read the TOML files of this package, with tuples instead of lists."""
+"""Read the TOML files of this package, converting lists to tuples."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ def insert_template_on_edge(
 def branch_template(
     graph: Graph, catalog: Catalog, template: Part, source: Port, second: Port | None = None
 ) -> tuple[Graph, str]:
-    """Add a template with ``source`` as its input; existing consumers are unchanged.
+    """Add a template with ``source`` as its input, without changing existing consumers.
 
     Returns the graph and the id of the node to select. Raises GraphEditError if the template mixes
     two images and ``second`` is missing.

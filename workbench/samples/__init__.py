@@ -170,7 +170,7 @@ def _place(subject: float, length: float, available: int, share: float) -> float
 
 
 def _present(folder: Path, ours: dict[str, dict[str, Save]]) -> set[str]:
-    """Return the names of the complete sample folders. Raises DataError for other content."""
+    """Return the names of the complete sample folders. Raises DataError for any other content."""
     try:
         if not folder.exists():  # checked first, because another run may create it meanwhile
             return set()

@@ -137,7 +137,7 @@ def encoded(pixels: NDArray[np.uint8], kind: str, **options: int) -> bytes:
 
 
 def inside(corners: Sequence[Point], width: int, height: int, fine: int = 1) -> NDArray[np.bool_]:
-    """Return the mask of the pixels inside a polygon, with ``fine`` times the resolution."""
+    """Return the mask of the pixels inside a polygon, at ``fine`` times the resolution."""
     ys, xs = ((np.arange(side * fine) + 0.5) / fine for side in (height, width))
     found = np.zeros((height * fine, width * fine), np.bool_)
     for (x0, y0), (x1, y1) in zip(corners, (*corners[1:], corners[0]), strict=True):
@@ -167,7 +167,7 @@ def shape_at(name: str, centre: Point, radius: float, turn: float, colour: str) 
 
 
 def draw(pixels: NDArray[np.uint8], shape: Shape) -> NDArray[np.uint8]:
-    """Return the picture with a shape drawn on it, with antialiasing."""
+    """Draw an antialiased shape on a picture, and return the new picture."""
     height, width = pixels.shape[:2]
     fine = inside(shape.corners, width, height, _FINE)
     share = fine.reshape(height, _FINE, width, _FINE).mean(axis=(1, 3))[..., None]

@@ -111,7 +111,7 @@ FIND_CLASS_FILES = "\n\n".join(map(inspect.getsource, _LISTING))
 
 
 def holds_records(path: Path, is_record: Callable[[str], bool]) -> bool:
-    """Return whether a folder has record files, and no images or folders with other files."""
+    """Return whether a folder has record files, but neither images nor folders of other files."""
     try:
         with os.scandir(path) as entries:
             shown = [e for e in islice(entries, _LOOKED_AT) if not is_hidden(e.name)]

@@ -383,7 +383,7 @@ def _is_numbers(values: Any) -> bool:
 
 
 def holds_objects(data: Data) -> bool:
-    """Return whether data are objects with images, and not a path or a list of paths."""
+    """Return whether data are objects with images instead of a path or a list of paths."""
     if isinstance(data, str | Path | Dataset | Mapping):
         return False
     return not (isinstance(data, list | tuple) and names_files(data))

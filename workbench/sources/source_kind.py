@@ -159,9 +159,10 @@ class SourceKind:
     # Which data it accepts.
 
     precedence: int = 2
-    """Rank among kinds that accept the same path. The highest wins, then the first by name. 4: a
-    narrower form of another kind; 3: files of many samples; 2: samples in their own files; 1:
-    guesses from names alone, lists, and images that DALI does not decode; 0: any folder."""
+    """Rank among kinds that accept the same path. The kind with the highest rank is used, or the
+    first by name. Ranks are 4 for a narrower form of another kind, 3 for files of many samples, 2
+    for samples in their own files, 1 for guesses from names alone, lists, and images that DALI does
+    not decode, and 0 for any folder."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of files that contain many samples. A Python list of such files is of this kind."""
     takes: frozenset[str] = frozenset()
@@ -238,14 +239,15 @@ class SourceKind:
     targets: Literal["", "boxes", "masks"] = ""
     """Kind of annotations that are counted by class, or empty if each sample has one label."""
     polygons: str = ""
-    """Meaning of the output ``polygons``: ``outlines``, ``key points``, or empty without one."""
+    """Meaning of the output ``polygons``: ``outlines``, ``key points``, or empty if there is none.
+    """
     decodes_images: bool = False
     """Whether the reader itself decodes images. An invalid image then crashes the process."""
     is_indexed: bool = False
     """Whether the reader uses an index. Without an index, the reader scans all data."""
     checked_first: bool = False
-    """Whether all samples are checked before the reader is built. Needed if the reader silently
-    skips some faulty samples and stops at others."""
+    """Whether all samples are checked before the reader is built. This is needed if the reader
+    silently skips some faulty samples and stops at others."""
     looks_ahead: bool = False
     """Whether ``list_samples`` finds the first faulty samples quickly. A preview can then report
     samples that the reader accepts silently."""
@@ -294,7 +296,7 @@ class SourceKind:
         return dataset.location or [list(item) for item in dataset.items]
 
     def start_args(self, dataset: Dataset | None) -> Mapping[str, Any]:
-        """Return the reader options of a new source, which may depend on its data."""
+        """Return the reader options of a new source. They may depend on the dataset."""
         return self.begins
 
     def options_of(self, args: Mapping[str, Any]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ SUITE = (
 """The augmentations of ``rand_augment`` and ``trivial_augment_wide``, in DALI's order."""
 
 WARPS = SUITE[:5]
-"""Augmentations that move pixels: only these accept ``fill_value`` and ``interp_type``."""
+"""Augmentations that move pixels. Only they accept ``fill_value`` and ``interp_type``."""
 
 POLICIES = ("image_net", "reduced_image_net", "svhn", "reduced_cifar10")
 WITHOUT_TRANSLATION = "reduced_image_net"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from workbench.catalog.extra_operators.rows import read_operators
 
 MOST_OUTPUTS = 16
-"""Maximum number of arrays that a user function may return; also in ``user_functions.toml``."""
+"""Maximum number of arrays that a user function may return, as in ``user_functions.toml``."""
 PYTHON_SOURCE = read_operators("python_source.toml")["python_source"]
 OWN_CODE = {**read_operators("user_functions.toml"), PYTHON_SOURCE.name: PYTHON_SOURCE}
 PYTHON_FUNCTION = OWN_CODE["python_function"]

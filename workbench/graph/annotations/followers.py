@@ -36,7 +36,7 @@ _POLYGONS_MIXED = (
 
 
 def follows(node: Node) -> bool:
-    """Return whether a node is a follower, which transforms annotations with their image."""
+    """Return whether a node transforms annotations together with their image."""
     return node.op in FOLLOWERS
 
 

@@ -58,7 +58,7 @@ def with_p(graph: Graph, p: float | DataNode, apply: Apply) -> Graph:
 
 
 def applied_with_p(graph: Graph, p: object, apply: Apply, name: str = "") -> Graph:
-    """Apply ``with_p``, with ``name`` as the prefix of new node ids, such as ``flip_chance``."""
+    """Apply ``with_p``. The ids of new nodes start with ``name``, such as ``flip_chance``."""
     if isinstance(p, DataNode):
         return _block(graph, IF, [apply, None], p, name=name)
     if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:

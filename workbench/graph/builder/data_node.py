@@ -420,7 +420,7 @@ class _Merger:
         self._other = other.whole
         self._catalog = catalog
         self._ids: dict[str, str] = {}
-        """Maps ids in the other graph to ids of the copies; an empty string means no copy."""
+        """Maps ids in the other graph to ids of their copies, or to "" if there is no copy."""
 
     def take(self, port: Port, scope: str, preferred: str = "") -> Port:
         """Merge a port, and return the port that represents it in the body ``scope``."""

@@ -34,7 +34,7 @@ _ROLES = {
 theme, so it has no background, and its colours are readable in light and dark themes."""
 _OTHER_ROLE = "#666666"
 _INK, _GREY, _ALERT = "#ffffff", "#7a7a7a", "#c05621"
-"""Colours of text on nodes, other text and lines, and warnings."""
+"""Colours of text on nodes, of lines and text elsewhere, and of warnings."""
 _LANE, _MOST_LANES = 5, 14
 """Width in pixels and maximum number of the vertical lanes for edges that bypass nodes."""
 _RANDOM = "random."

@@ -116,7 +116,7 @@ class _Block:
         return self.names[port]
 
     def call(self, node: Node) -> str:
-        """Return the expression that creates a node: a method of its first input, or a function."""
+        """Return the call that creates a node: a method of its first input, or a function."""
         if isinstance(node, Source):
             raise NotWritableError(f"{node.id} is a second reader")
         if node.op == "subscript":

@@ -146,7 +146,7 @@ class NodeHandle:
         return graph
 
     def remove(self) -> Graph:
-        """Return the graph without this node; its consumers use its input instead.
+        """Return the graph without this node. The node's consumers use its input instead.
 
         ::
 

@@ -158,7 +158,7 @@ def _unusable_fault(node: Node, spec: OpSpec) -> Fault:
 
 
 def _first_line(value: Value | None) -> str:
-    """Return the first line of a text, shortened, without a full stop."""
+    """Return the first line of a text, truncated and without its full stop."""
     text = next(iter(str(value or "").strip().splitlines()), "").rstrip(" .")
     return shortened(text, 100)
 

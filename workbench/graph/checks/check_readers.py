@@ -17,7 +17,7 @@ from workbench.sources.record_features import TYPES, parse_feature
 _PIXELS = ("image", "encoded")
 _ANNOTATIONS = ("label", "boxes", "points", "mask")
 _ORDERING = ("num_shards", "shard_id", "stick_to_shard", "pad_last_batch", "skip_empty")
-"""Options that change the order of samples, besides those that shuffle."""
+"""Options other than shuffling that change the order of samples."""
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:

@@ -472,7 +472,7 @@ _LAYOUTS = {"xywh": "xyWH", "ltrb": "xyXY"}
 
 
 def facts_of(source: Node, facts: Mapping[str, DataFacts]) -> DataFacts:
-    """Return the properties of the data that a source reads; empty for other nodes."""
+    """Return the properties of the data that a source reads. Other nodes have no properties."""
     name = parameter_of(source) if isinstance(source, Source) else None
     return facts.get(name or "", NO_FACTS)
 

@@ -26,7 +26,7 @@ CONDITION, CHOICE, TIMES = "condition", "choice", "times"
 MOST_OPTIONS = 32
 """Maximum number of bodies of ``one_of`` and ``some_of``, so that users can distinguish them."""
 MOST_ORDERS = 1000
-"""Maximum number of orders of the bodies of ``some_of``. The exported code has a table of them."""
+"""Maximum number of orders in which ``some_of`` can run its bodies. Exported code lists them."""
 _DIGITS, _MOST_DIGITS = 4, 16
 """Decimal places of a probability: 4, or up to 16 if a weight would otherwise be rounded to 0."""
 
@@ -50,7 +50,7 @@ class BlockKind:
     control = ""
     """Name of the input or linked argument that selects which bodies run."""
     random_op = ""
-    """Operator of the generator that controls a new block; empty if it needs no generator."""
+    """Operator of the generator that controls a new block; empty if none is needed."""
     random_id = ""
     """Id of the generator that controls a new block."""
     weighted = False
@@ -120,7 +120,7 @@ class BlockKind:
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """Return whether a sample may skip all bodies, if the bodies run one after the other."""
+        """Return whether a sample may skip all bodies of a block that runs them consecutively."""
         return True
 
     # Texts

@@ -86,7 +86,7 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
 
 @scoped("block")
 def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
-    """Add a body that returns its input, with the average probability of the other bodies."""
+    """Add a body that returns its input. Its probability is the average of the others."""
     node, generator = _block_and_generator(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
         raise GraphEditError(
@@ -134,7 +134,7 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
 
 @scoped("block")
 def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
-    """Swap a body, with its weight, with the previous (``by=-1``) or next body (``by=1``).
+    """Swap a body and its weight with the previous (``by=-1``) or next (``by=1``) body.
 
     Raises GraphEditError if there is no such body.
     """

@@ -248,7 +248,7 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
 def _input_names(
     graph: Graph, catalog: Catalog, inside: Iterable[Node], reserved: Collection[str]
 ) -> dict[Port, str]:
-    """Return the outer ports that the nodes use, with the name of the block input for each.
+    """Return the outer ports that the nodes use, mapped to names of inputs of the block.
 
     Names in ``reserved``, such as those of the block's arguments, are not used.
     """

@@ -138,7 +138,7 @@ def insert_before(
 
 @scoped("node_id")
 def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Graph:
-    """Move a node into another edge, and connect its former source and consumers to each other.
+    """Move a node into the edge ``edge``, and connect its former source and consumers.
 
     Raises GraphEditError if the node does not fit there or is a block.
     """
@@ -175,7 +175,7 @@ def _inserted_after(graph: Graph, before: str, node: Node) -> tuple[Node, ...]:
 
 
 def add_output(graph: Graph, catalog: Catalog, port: Port, name: str = "") -> Graph:
-    """Add a port to the outputs of the graph, by default named after its kind of data."""
+    """Add a port to the graph's outputs. The default name is that of the port's kind of data."""
     usual = kind_name(port_kind(graph, catalog, port))
     return set_output(graph, name or free_id(graph, usual), port)
 

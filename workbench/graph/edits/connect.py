@@ -53,7 +53,7 @@ def _source(typed: TypedGraph, port: Port) -> _Source:
 
 
 def narrowed_kind(kind: PortKind, flow: TensorType) -> PortKind:
-    """Return ``number`` for an image with fewer than two axes, such as a mean, else ``kind``."""
+    """Return ``number`` if an image has fewer than two axes (such as a mean), else ``kind``."""
     flat = flow.shape is not None and len(flow.shape) < 2
     return "number" if kind == "image" and flat else kind
 

@@ -269,7 +269,7 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
 
 @scoped("node_id")
 def set_arg(graph: Graph, catalog: Catalog, node_id: str, arg: str, value: Value) -> Graph:
-    """Set an argument to a fixed value; remove its link and the arguments that exclude it."""
+    """Set an argument to a fixed value. Remove its link and the arguments that exclude it."""
     node = graph.node(node_id)
     if node.op in catalog and arg not in catalog[node.op].args:
         hint = catalog[node.op].argument_hint(arg)

@@ -50,7 +50,7 @@ def with_own_generators(graph: Graph, nodes: Collection[str]) -> set[str]:
 
 
 def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tuple[str, ...]]:
-    """Paste the nodes of a text into the body ``scope``, with unused ids and new seeds.
+    """Paste the nodes of a text into the body ``scope``. They get unused ids and new seeds.
 
     If the graph has no outputs, the outputs in the text are added too. Returns the graph and the
     new ids. Operators that this DALI version lacks are pasted unchanged. Raises GraphFormatError if
@@ -168,7 +168,7 @@ def _single_input_and_output(
 
 
 def _routed_through_copy(graph: Graph, original: Port, renamed: Mapping[str, str]) -> Graph:
-    """Connect the consumers of ``original`` to its copy; move the copies after the originals."""
+    """Connect the consumers of ``original`` to its copy, and move copies after the originals."""
     twin = Port(renamed[original.node], original.output)
     own = {*renamed, *renamed.values()}
     nodes = [

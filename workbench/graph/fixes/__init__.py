@@ -22,7 +22,7 @@ from workbench.names import shortened
 __all__ = ["Fix", "fixes", "image_output_fixes"]
 
 _REGISTERED = (argument_fixes, flow_fixes, graph_fixes)
-"""Modules with fixes, which are registered by importing them."""
+"""Modules that register fixes when they are imported."""
 
 _DECODER = "decoders.image"
 _LONGEST = 80

@@ -221,7 +221,7 @@ class Node:
         return replace(self, args={**self.args, **args})
 
     def fed(self, ports: Mapping[str, Port]) -> Self:
-        """Return a copy of the node with these inputs connected to these ports."""
+        """Return a copy of the node with inputs connected to ``ports``."""
         return replace(self, inputs={**self.inputs, **ports})
 
     def without(self, names: Collection[str]) -> Self:

@@ -56,7 +56,7 @@ _KINDS: Mapping[str, PortKind] = {
     "boxes": "boxes",
     "points": "points",
 }
-"""Kind of data of an output, by its declared kind or its name."""
+"""Kind of data of an output, by the output's declared kind or name."""
 
 
 def _kind(name: str) -> PortKind:
@@ -125,7 +125,7 @@ def body_inputs(node: Node) -> list[tuple[Port, Port]]:
 
 
 def variables_read(node: Node, spec: OpSpec) -> list[tuple[Port, Port]]:
-    """Return pairs of a body's input port and the port whose variable the exported code reads.
+    """Return each input port of a body with the port whose variable the exported code reads.
 
     If the bodies run one after the other, this is the block's output, which each body reassigns.
     """

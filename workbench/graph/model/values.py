@@ -212,7 +212,7 @@ def _item_fault(arg: ArgSpec, element: str, item: Value) -> str | None:
 
 
 def is_layout(arg: ArgSpec) -> bool:
-    """Return whether an argument is a layout, with one letter per axis."""
+    """Return whether an argument is a layout, which has one letter per axis."""
     return arg.kind in ("str", "str_list") and arg.name.endswith(_LAYOUT_ARGUMENTS)
 
 

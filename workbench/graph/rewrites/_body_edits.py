@@ -73,7 +73,7 @@ def input_type(typed: TypedGraph, node: Node) -> TensorType:
 
 
 def has_args(node: Node, *names: str) -> bool:
-    """Return whether one of these arguments is set to a value or linked."""
+    """Return whether any of the named arguments has a value or a link."""
     return any(name in node.args or name in node.inputs for name in names)
 
 

@@ -38,9 +38,9 @@ class ImportIssue:
     """A part of the imported program that was not imported exactly."""
 
     kind: Kind
-    """One of four kinds of issue. ``opaque``: imported as a node that represents an unsupported
-    call; ``changed``: imported, but behaves differently from the original; ``refused``: omitted;
-    ``fault``: imported, but the workbench cannot run it unchanged."""
+    """Kind of issue. ``opaque``: the call is unsupported, and a node represents it; ``changed``:
+    the part behaves differently from the original; ``refused``: the part was omitted; ``fault``:
+    the part was imported, but the workbench cannot run it unchanged."""
     node: str
     """Id of the node; empty if the issue concerns the whole pipeline."""
     place: str
@@ -80,7 +80,7 @@ class ImportReport:
     """Assumed values, as Python code by name, that the program requires and the caller did not
     pass. Pass different values with ``args`` or, on the command line, ``--arg``."""
     changed_nodes: tuple[str, ...] = ()
-    """For a composition: ids of the nodes of changed transforms, whose issues have no node ids."""
+    """Ids of the nodes of changed transforms in a composition, because their issues have no ids."""
     steps: Mapping[str, int] = field(default_factory=FrozenDict)
     """For a composition: the numbers of ``exact``, ``changed`` and ``omitted`` transforms. Empty
     for a pipeline, in which each node is a step."""

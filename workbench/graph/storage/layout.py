@@ -158,7 +158,7 @@ class Layout:
         return replace(self, positions=left)
 
     def with_positions(self, graph: Graph, positions: Mapping[str, Position]) -> Layout:
-        """Set the positions in a graph (or body); inverse of ``positions_in_body``."""
+        """Set the positions in a graph (or body). This is the inverse of ``positions_in_body``."""
         whole, scope = graph.whole, graph.scope
         others = {key: at for key, at in self.positions.items() if _scope_of(key, whole) != scope}
         given = {f"{scope}{key}" if ":" in key else key: at for key, at in positions.items()}
@@ -185,7 +185,7 @@ def _scope_of(key: str, graph: Graph) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A graph with everything that is stored with it: the content of a file and of an undo step."""
+    """A graph and all data that are stored with it in a graph file or an undo step."""
 
     graph: Graph
     layout: Layout = Layout()

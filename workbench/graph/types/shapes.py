@@ -51,7 +51,7 @@ _NOTHING = TensorType()
 
 
 def _infer(nodes: tuple[Node, ...], catalog: Catalog, types: dict[Port, TensorType]) -> None:
-    """Add the types of the nodes of one body and of its nested bodies to ``types``."""
+    """Add the types at all ports of a body, including its nested bodies, to ``types``."""
     ordered, cyclic = running_order(nodes)
     for node in ordered:
         spec = catalog.find(node.op)

@@ -148,7 +148,7 @@ class TypedCall:
         return value if isinstance(value, str) else None
 
     def integers(self, name: str) -> Extents | None:
-        """Return the argument's value as a tuple of integers; other elements become None.
+        """Return the argument's value as a tuple of integers, with None for other elements.
 
         A single number becomes a tuple of one element, as in DALI. Returns None if the argument has
         no fixed value.

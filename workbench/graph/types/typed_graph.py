@@ -60,7 +60,7 @@ class TypedGraph:
         return port_kind(self.graph, self.catalog, port)
 
     def for_graph(self, graph: Graph) -> Self:
-        """Return a typed graph for another graph with the same catalogue."""
+        """Return a typed graph for ``graph`` with the same catalogue."""
         return self if graph is self.graph else replace(self, graph=graph)
 
     def at_scope(self, scope: str) -> Self:

@@ -95,7 +95,7 @@ def definition_problem(definition: ast.FunctionDef, may_yield: bool = False) -> 
 
 
 def _own_nodes(definition: ast.FunctionDef) -> Iterator[ast.AST]:
-    """Yield the syntax nodes of a function's body without those of nested functions."""
+    """Yield the syntax nodes of a function's body, excluding those of nested functions."""
     waiting: list[ast.AST] = list(definition.body)
     while waiting:
         node = waiting.pop()

@@ -137,7 +137,7 @@ class SourceWriter:
         return text
 
     def bind(self, text: str, scope: Scope, user: Any, defined: str = "") -> None:
-        """Add the values of the names that a text uses, except those that it defines."""
+        """Add the values of the names that a text uses, except for the name ``defined``."""
         for used in _used_names(text):
             if used != defined:
                 self._bind_used(used, scope, user)
@@ -240,7 +240,7 @@ class SourceWriter:
         return ", ".join([*map(self.expression, given.args), *named])
 
     def _definition(self, value: Any) -> str:
-        """Return the name of a function or class, which is imported or defined here."""
+        """Import or define a function or class, and return its name in the code."""
         if (module := _module_of(value)) and is_installed(getattr(value, "__func__", value)):
             self._bind_import(f"from {module} import {value.__name__}", value.__name__, value)
             return str(value.__name__)
@@ -367,7 +367,7 @@ def _functions_in(value: Any) -> Iterator[FunctionType]:
 
 
 CLASS_CODE = "__workbench_code__"
-"""Attribute of a class of an imported script: the code object of its body."""
+"""Attribute that stores the code object of a class body, for classes of an imported script."""
 
 
 def _code_of(value: Any) -> CodeType | None:

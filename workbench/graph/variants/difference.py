@@ -241,7 +241,7 @@ def with_seeds_of(graph: Graph, leading: Graph) -> Graph:
 
 
 def differing_random_nodes(first: Graph, second: Graph, catalog: Catalog) -> tuple[str, ...]:
-    """Return the ids of random nodes that are in one graph only, or differ in their operators.
+    """Return the ids of random nodes that only one graph has, or whose operators differ.
 
     Excludes nodes that differ only in their ids, because their random values are equal.
     """

@@ -572,7 +572,7 @@ class CocoKeypoints(Coco):
         return {"annotations_file": str(path), "file_root": self.root(dataset)}
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:
-        """Yield the same samples as ``Coco``, without faults of outlines."""
+        """Yield the same samples as ``Coco``, but ignore faults of outlines."""
         requested = tuple(option for option in dataset.options or () if option not in OUTLINES)
         return super().list_samples(replace(dataset, options=requested))
 

@@ -105,7 +105,7 @@ def images_in(folder: str) -> list[str]:
 
 
 def _suggest_subfolder(data: str) -> str:
-    """Suggest another path if the images are one folder level deeper, or return an empty string."""
+    """Suggest a path if the images are one folder level deeper, or return an empty string."""
     for name in islice(class_folders(data), _LOOKED_INTO):
         for inner in islice(class_folders(os.path.join(data, name)), _LOOKED_INTO):
             with suppress(OSError):

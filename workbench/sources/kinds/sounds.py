@@ -47,7 +47,7 @@ def find_sounds(data: Any) -> dict[str, Any]:
 
 
 def sound_fault(head: bytes) -> str:
-    """Return why DALI cannot decode a sound file with these first bytes, or an empty string."""
+    """Return why DALI cannot decode a sound file that starts with ``head``, or an empty string."""
     if not head:
         return "the file is empty"
     kind = _MAGIC.get(head[:4], "")

@@ -211,7 +211,7 @@ class IndexedFiles(SourceKind):
         raise NotImplementedError
 
     def indexed(self, dataset: Dataset, paths: list[str], indices: list[str]) -> dict[str, Any]:
-        """Return the reader arguments for some of the files, with their indices."""
+        """Return the reader arguments for the files ``paths`` and their indices."""
         raise NotImplementedError
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any] | None:

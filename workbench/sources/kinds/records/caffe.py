@@ -238,7 +238,7 @@ class CaffeLmdb(Lmdb):
     sample = "caffe"
 
     def place_of(self, datum: bytes) -> Place | str:
-        """Return location and label of the image in a ``Datum``, or the reason why it has none."""
+        """Return the location and label of the image in a ``Datum``, or why it has none."""
         found = fields(datum)
         if _DATA not in found:
             return "its Datum has no data"
@@ -277,7 +277,7 @@ class Caffe2Lmdb(Lmdb):
     sample = "caffe2"
 
     def place_of(self, tensors: bytes) -> Place | str:
-        """Return location and label of the image in ``TensorProtos``, or why it has none."""
+        """Return the location and label of the image in ``TensorProtos``, or why it has none."""
         found = [fields(tensors, *place) for _, *place in fields_of(tensors, 0, len(tensors))]
         if not found or found[0].get(_TYPE, (0, 0))[0] != _IS_STRING or _STRING not in found[0]:
             return "its first tensor is not a string with an encoded image"

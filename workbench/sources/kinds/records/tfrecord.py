@@ -319,7 +319,7 @@ def _require_index(path: str) -> None:
 
 @lru_cache(maxsize=4096)
 def _is_stale(path: str, index: str, *stamps: int) -> bool:
-    """Return whether an index belongs to another file; cached by ``stamps`` (file times)."""
+    """Return whether an index belongs to another file. Cached by file times (``stamps``)."""
     with open(path, "rb") as file:
         return is_stale_index(path, index, 0, lambda offset, size: _record_end(file, offset, size))
 

@@ -182,7 +182,7 @@ def _listen(listener: socket.socket, store: weakref.ref[ImageStore]) -> None:
 
 
 def _send_reply(connection: socket.socket, store: weakref.ref[ImageStore]) -> None:
-    """Store the requested images; reply with an error message, or with nothing on success."""
+    """Store the requested images. Reply with an error message, or with nothing on success."""
     with connection:
         try:
             whole = b"".join(iter(lambda: connection.recv(65536), b""))
@@ -230,7 +230,7 @@ def part_without(folder: str, names: Collection[str], place: Path) -> Path:
 
 
 class UnreadSample(Sample):
-    """A sample whose image was not requested yet; ``offset`` is the image's number."""
+    """A sample whose image was not requested yet. ``offset`` is the index of the image."""
 
     __slots__ = ()
 
