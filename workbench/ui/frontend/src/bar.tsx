@@ -365,7 +365,7 @@ function Files({ link, root, saving, say }: FilesProps) {
   );
 }
 
-/** Keyboard shortcuts, drops and address changes. */
+/** Handle keyboard shortcuts, drops and address changes. */
 function usePage({ link, root }: PanelProps<"bar">, incoming: DroppedGraph, save: () => void): void {
   useLayoutEffect(() => {
     const onKey = (event: Event): void => {

@@ -87,7 +87,8 @@ function adaptPane(store: CanvasStore, { boxes, bounds }: LayoutCache): void {
 }
 
 /**
- * The view: shows everything until the user pans or zooms, then moves only to reveal hidden boxes.
+ * Return the view. It shows everything until the user pans or zooms, and then moves only to reveal
+ * hidden boxes.
  */
 export function useView(
   store: CanvasStore,

@@ -17,8 +17,9 @@ interface Props {
   rows: Row[];
   /** Share of each row with the sampler, shown next to its share of the data. */
   sampled?: number[];
-  /** Called when a bar is clicked; and the selected bars. */
+  /** Called when a bar is clicked. */
   choose?: (name: string) => void;
+  /** Names of the selected bars. */
   chosen?: string[];
 }
 

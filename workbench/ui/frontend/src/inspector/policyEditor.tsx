@@ -351,8 +351,8 @@ function Picture({ own, node, sheet, name }: PictureProps) {
 }
 
 /**
- * Whether two sub-policies give the same picture: probabilities do not matter, as all operations
- * are applied.
+ * Return whether two sub-policies produce the same picture: probabilities do not matter, because
+ * all operations are applied.
  */
 function hasSameSteps(one: Operation[], other: Operation[]): boolean {
   const applied = (all: Operation[]): Json => all.map(([name, , magnitude = null]) => [name ?? "", magnitude]);

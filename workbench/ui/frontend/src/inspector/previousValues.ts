@@ -12,7 +12,7 @@ interface StoredValue {
 export class PreviousValues {
   private pasts = new Map<string, StoredValue>();
 
-  /** `owner` identifies operator and node. */
+  /** Store the values of a row. `owner` identifies the operator and the node. */
   note(owner: string, row: ArgRow): void {
     const past = this.past(owner, row.name);
     if (row.error) return;

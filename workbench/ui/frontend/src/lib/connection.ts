@@ -36,7 +36,7 @@ export class Connection {
   private timer = 0;
   private endHost: (() => void) | undefined;
 
-  /** Returns a function that ends the watch for this component. */
+  /** Watch the connection for a component. Returns a function that ends the watch. */
   join(component: string, host: Host): () => void {
     const member = { component, host };
     const beat = (): void => this.hear();

@@ -10,7 +10,7 @@ export function download(name: string, content: BlobPart, mime = "text/plain"): 
   URL.revokeObjectURL(url);
 }
 
-/** Return false if it failed. Pages not from https or localhost have no clipboard. */
+/** Copy text; return false on failure. Pages not from https or localhost have no clipboard. */
 export async function copyText(content: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(content);

@@ -69,7 +69,7 @@ export class Link<N extends Name> {
   }
 
   /**
-   * The same object for the same bytes: Panel wraps them again each time, which would invalidate
+   * Return the same object for the same bytes: Panel wraps them again each time, which would invalidate
    * everything derived from them.
    */
   private same(name: string, value: unknown): unknown {
@@ -185,7 +185,7 @@ export class Link<N extends Name> {
     draw();
   }
 
-  /** Returns a function that removes the listener. */
+  /** Call `callback` when a field changes. Returns a function that removes the listener. */
   on(name: string, callback: () => void): () => void {
     const listener: [string, () => void] = [`change:${name}`, callback];
     this.host.on(...listener);

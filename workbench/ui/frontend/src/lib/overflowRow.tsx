@@ -85,9 +85,7 @@ export function OverflowRow({ items, label }: { items: RowItem[]; label: string 
   );
 }
 
-/**
- * Number of items from the first that fit; `menu`: its button is present even if all of them fit.
- */
+/** Return how many leading items fit. With `menu`, its button is shown even if all items fit. */
 function countThatFit(widths: number[], room: number, gap: number, menu: boolean): number {
   const ends = widths.reduce<number[]>((all, width) => [...all, (all.at(-1) ?? -gap) + gap + width], []);
   if (!menu && (ends.at(-1) ?? 0) <= room) return widths.length;

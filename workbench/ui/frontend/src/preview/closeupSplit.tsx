@@ -48,7 +48,7 @@ interface Props {
 }
 
 /**
- * It has the size of the current picture; with other proportions it is centred. The slider spans
+ * The other picture has the size of the current one; with other proportions it is centred. The slider spans
  * the visible part of the picture.
  */
 export function CloseupSplit({ pixels, zoom, split, file }: Props) {

@@ -35,7 +35,7 @@ export function FindBatch({ link, header }: Props) {
   );
 }
 
-/** Shown instead of the tiles if no sample of the batch passes the filter. */
+/** Message shown instead of the tiles if no sample of the batch passes the filter. */
 export function NoneInBatch({ link, header }: Props) {
   const pinned = useField(link, "pinned", false);
   if (!header) return null;

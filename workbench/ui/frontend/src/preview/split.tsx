@@ -15,8 +15,8 @@ const STEP = 2;
 const LEAP = 10;
 
 /**
- * Rectangles in the other sheet to compare a sample's outputs with: those of the same name, or, if
- * no names match, at the same index.
+ * Return the rectangles in the other sheet to compare a sample's outputs with: those of the same
+ * name or, if no names match, those at the same index.
  */
 export function counterparts(sheet: Sheet<SheetHeader>, index: number, outputs: string[]): (number[] | undefined)[] {
   const tile = sheet.header.tiles.find((each) => each.index === index);

@@ -14,7 +14,7 @@ const AXES: Record<string, Point> = {
 };
 
 /**
- * Nearest box in a cone around the direction; sideways distance counts more than distance ahead.
+ * Return the nearest box in a cone around the direction; sideways distance counts more than distance ahead.
  */
 export function neighbour(spots: readonly Spot[], from: string, key: string): string {
   const at = spots.find(({ id }) => id === from);

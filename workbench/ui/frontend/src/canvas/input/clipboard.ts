@@ -8,7 +8,10 @@ import { focusedElement } from "../../lib/focus";
 import type { CanvasStore } from "../state/canvasStore";
 import { isOutput, type Point } from "../layout/geometry";
 
-/** `spot` returns a free position for new nodes. Returns a function that removes the listeners. */
+/**
+ * Handle copy and paste of nodes. `spot` returns a free position for new nodes. Returns a function
+ * that removes the listeners.
+ */
 export function clipboard(store: CanvasStore, spot: () => Point): () => void {
   // The event is sent to the text cursor, which may be outside the canvas, so the document listens
   // and the focus decides.

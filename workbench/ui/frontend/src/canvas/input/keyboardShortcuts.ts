@@ -57,7 +57,7 @@ function boxCentres({ boxes, settled }: LayoutCache): Spot[] {
   });
 }
 
-/** Returns a function that removes the listeners. */
+/** Handle the keys of the canvas. Returns a function that removes the listeners. */
 export function listenToKeys(store: CanvasStore, view: View): () => void {
   const at = (): string => store.dom.focusedId || store.current;
 

@@ -8,7 +8,7 @@ export interface Contracted {
   boxes: Boxed[];
   /** Edges between chains. */
   edges: Joined[];
-  /** First box of each chain -> all its boxes from top to bottom. */
+  /** All boxes of each chain from top to bottom, by the chain's first box. */
   chains: ReadonlyMap<string, readonly string[]>;
 }
 

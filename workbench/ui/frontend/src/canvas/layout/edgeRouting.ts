@@ -42,8 +42,8 @@ const ROUTE_COST = { hit: 1e4, overlap: 400, detour: 40 };
 const LANES = 48;
 
 /**
- * `port` names the source: edges from one port may share a lane. `lane` was reserved by the
- * layout. Adds its own segment to `runs`.
+ * Return the route of an edge, and add its vertical segment to `runs`. `port` names the source:
+ * edges from one port may share a lane. `lane` was reserved by the layout.
  */
 export function route(
   from: End,

@@ -94,9 +94,9 @@ export interface ContentBounds {
 }
 
 /**
- * Zoom 1 if everything fits, else smaller: with `all` as small as necessary, otherwise while text
- * is readable. Notes are included while everything stays readable. A larger graph is shown in
- * part: the selection and the first node, with as few cards cut off as possible.
+ * Return the first view of a graph. The zoom is 1 if everything fits. Otherwise it is smaller: with
+ * `all` as small as necessary, else as long as text is readable. Notes are included while
+ * everything stays readable. A larger graph is shown in part: the selection and the first node, with as few cards cut off as possible.
  */
 export function firstView(seen: ContentBounds, size: Size, all: boolean): View {
   const least = seen.buttons ? SMALLEST_ZOOM.buttons : SMALLEST_ZOOM.names;

@@ -60,7 +60,7 @@ export type DrawnNode = DrawnEntry & { place?: BlockSize };
 
 /** Id of an output's box, which is also the id of its edge: `:images`, `branch.then:images`. */
 export const outputId = (name: string): string => `:${name}`;
-/** Return whether an id is that of an output. Node ids contain no dot. */
+/** Return whether an id belongs to an output. Node ids contain no dot. */
 export const isOutput = (id: string): boolean => /^([^:]*\.[^:]*)?:/.test(id);
 /** Return the body and the name of an output. */
 export function outputOf(id: string): { scope: string; name: string } {
@@ -76,7 +76,7 @@ export function sizeOf(node: DrawnNode): Size {
   return { width: cardWidth(node), height: CARD.height + below };
 }
 
-/** Return the width of a card: that of its name, which is never truncated. */
+/** Return the width of a card: the width of its name, which is never truncated. */
 function cardWidth(node: NodeEntry): number {
   const id = labelNextTo(node);
   const name = textWidth(node.title, NAME) + (id ? textWidth(id, SMALL) + 6 : 0);

@@ -22,7 +22,7 @@ const ROLES = new Set<string>(["geometry", "colour", "arithmetic"]);
 const ENDS = new Set<string>(["read", "decode", "output"]);
 
 /**
- * Chains of operators with the same role in a long graph, without faults and without the nodes
+ * Return chains of operators with the same role in a long graph, without faults and the nodes
  * `kept`.
  */
 export function findGroups(

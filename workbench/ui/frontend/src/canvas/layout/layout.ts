@@ -28,7 +28,7 @@ export function boxesOf(nodes: readonly DrawnNode[], edges: readonly EdgeEntry[]
   ];
 }
 
-/** `gap` is the space between two rows. */
+/** Compute the positions of all boxes. `gap` is the space between two rows. */
 export function arrange(
   nodes: readonly DrawnNode[],
   edges: readonly EdgeEntry[],

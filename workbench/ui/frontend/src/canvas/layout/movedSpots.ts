@@ -47,8 +47,8 @@ export function leastSpot(corner: Point): Point {
 }
 
 /**
- * Positions of all boxes in bodies in which something was moved, in the format of Python; that of a
- * group is given to its first node.
+ * Return the positions of all boxes in bodies in which something was moved, in the format of Python.
+ * The position of a group is assigned to its first node.
  */
 export function placements(
   { boxes, nodes, spots, scopes, scope }: LayoutCache,
@@ -68,7 +68,7 @@ export function placements(
   return found;
 }
 
-/** Return the position of the input card in the opened body, that of the body's bar. */
+/** Return the position of the input card in the opened body: the position of the body's bar. */
 function openedBar(bar: DrawnNode | null): number[] {
   const line = bar?.place?.line ?? BODY.line;
   return [Math.round(line - CARD.line), BODY.bar.height - CARD.height];

@@ -11,7 +11,7 @@ import { scopesOf } from "./nestedLayout";
 export class Routes {
   private memory = new KeyedMemo<Route>();
 
-  /** `lanes` are reserved by the layout. */
+  /** Return the route of each edge by edge id. `lanes` are reserved by the layout. */
   find(
     nodes: readonly DrawnNode[],
     edges: readonly EdgeEntry[],

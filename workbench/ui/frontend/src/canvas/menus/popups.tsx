@@ -124,7 +124,7 @@ function Search({ popup }: { popup: PopupOf<"search"> }) {
 
 const isBranch = (place: Place): boolean => place.do === "branch" && place.node !== "";
 
-/** Return the place, or that of the inspected node if undo has removed the place's node. */
+/** Return the place, or the inspected node's place if undo has removed the place's node. */
 function usePresentPlace(place: Place): Place {
   const store = useCanvasStore();
   const after = useCanvasState(() =>

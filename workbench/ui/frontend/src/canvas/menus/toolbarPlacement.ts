@@ -32,8 +32,8 @@ const OUTSIDE_WEIGHT = 4;
 const MOST_COVERED = 0.2;
 
 /**
- * Null if there is no space next to the node. `size` is in screen pixels; `canvas` is its visible
- * part.
+ * Return the side of a node with space for the toolbar, or null. `size` is in screen pixels;
+ * `canvas` is the size of its visible part.
  */
 export function freeSide(
   { boxes, settled, inner }: LayoutCache,
@@ -68,7 +68,8 @@ export function freeSide(
 }
 
 /**
- * Position of a toolbar without space next to its node: at the bottom, unless the node is there.
+ * Return the position of a toolbar without space next to its node: at the bottom, unless the node
+ * is there.
  */
 export function freeEdge(
   { boxes, settled }: LayoutCache,

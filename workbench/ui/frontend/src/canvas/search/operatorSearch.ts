@@ -41,8 +41,9 @@ export function addTo(store: CanvasStore, place: Place, item: Item): void {
 }
 
 /**
- * Second image of a mix: of two selected nodes in one body the one that is not the place;
- * otherwise the only other unconnected output, or for an unconnected place the image output.
+ * Return the node with the second image of a mix. If two nodes in one body are selected, it is the
+ * one that is not the place; otherwise it is the only other unconnected output or, for an
+ * unconnected place, the image output.
  */
 export function otherOf(store: CanvasStore, place: Place): string {
   const { selected, nodes, edges } = store.get();

@@ -81,7 +81,7 @@ export class Flow {
   private sockets = new KeyedMemo<NodeHandle[]>();
   private data = new KeyedMemo<OpData>();
 
-  /** `nodes` have their ports in display order. */
+  /** Return the boxes of the nodes. `nodes` have their ports in display order. */
   nodes(
     state: Shown,
     nodes: readonly DrawnNode[],
