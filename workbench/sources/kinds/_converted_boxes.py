@@ -128,7 +128,7 @@ class ConvertedBoxes(Coco):
                 name,
                 0,
                 fault=faults.get(number, ""),
-                sides=image.get("stated", ()),
+                sides=tuple(image.get("stated", ())),
                 remark=remarks.get(number, ""),
             )
         for path in self.orphans(dataset):
