@@ -89,6 +89,12 @@ def test_the_same_objects_are_the_same_data() -> None:
     one, other = (np.full((9, 9, 3), value, np.uint8) for value in (0, 1))
     first, again = wb.read([one, other]).decode(), wb.read([one, other]).decode()
     assert list(wb.outputs(a=first.images, b=again.images).outputs) == ["a", "b"]
+    masks = wb.read({"masks": [other, one]}).decode(output_type="GRAY").images
+    turned = first.images.rotate(angle=3)
+    made = wb.outputs(images=turned, masks=wb.fn.follow_masks(masks=masks, image=turned))
+    assert len(made.sources) == 2
+    assert made.datasets is not None
+    assert {*made.datasets} == {"data", "masks"}
     with pytest.raises(wb.GraphEditError, match="data in memory"):
         wb.outputs(a=first.images, b=wb.read([one, one]).decode().images)
 

@@ -11,18 +11,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import workbench as wb
 from tests.emit.test_box_clipping import cropping
 from tests.graph.annotations.test_mixes import start_of
 from tests.helpers import CATALOG, with_nodes
 from workbench.catalog.spec import Value
+from workbench.engine import Engine
 from workbench.graph.checks.check import check_graph
 from workbench.graph.checks.check_warnings import check_warnings
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.faults import Faults
 from workbench.graph.resolved import ResolvedGraph
+from workbench.preview import PreviewRequest, preview_outputs
 from workbench.sources import DataFacts, data_facts, open_dataset
 from workbench.sources.annotation_faults import box_remark
 
@@ -363,6 +366,28 @@ def test_readers_of_different_lengths_are_a_warning(tmp_path: Path) -> None:
     assert found.code == "lengths"
     assert "it reads 2 samples, but reader reads 3" in str(found)
     assert not check_warnings(graph, facts={"a": facts["a"], "b": facts["a"]})
+
+
+@pytest.mark.parametrize("options", [{"random_shuffle": True, "seed": 3}, {"sampler": "random"}])
+def test_data_sets_of_two_names_are_shuffled_alike(
+    options: dict[str, Any], tmp_path: Path, engine: Engine
+) -> None:
+    for number in range(9):
+        for name in ("photos", "arrays"):
+            (tmp_path / name / str(number)).mkdir(parents=True)
+        pixels = np.full((4, 4, 1), number, np.uint8)
+        np.save(tmp_path / "arrays" / str(number) / "0.npy", pixels)
+        Image.fromarray(pixels[..., 0]).save(tmp_path / "photos" / str(number) / "0.png")
+    photos = wb.read(tmp_path / "photos", **options).decode(output_type="GRAY")
+    arrays = wb.read({"arrays": tmp_path / "arrays"}, **options)
+    graph = wb.outputs(photos=photos.images, depth=arrays.images).with_settings(batch_size=9)
+    assert not check_warnings(graph)
+    batch = preview_outputs(engine, PreviewRequest(graph, dict(graph.datasets or {})))
+    assert (batch.photos == batch.depth).all()
+    assert batch.photos[:, 0, 0, 0].tolist() != [*range(9)]
+    other = wb.read(tmp_path / "arrays", **options)
+    with pytest.raises(wb.GraphEditError, match=r"are both named 'data'. To read both, name one"):
+        wb.outputs(photos=photos.images, arrays=other.images)
 
 
 def test_images_of_two_readers_are_a_warning_unless_they_are_mixed(photos: Path) -> None:

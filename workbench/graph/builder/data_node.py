@@ -29,13 +29,13 @@ from workbench.graph.checks.check import check_graph
 from workbench.graph.edits.compose import origin_of, route_into_body
 from workbench.graph.edits.edit import default_id, free_id, free_seed, usable_spec
 from workbench.graph.edits.fragment import add_nodes
-from workbench.graph.model import Graph, Node, Port, block_of, is_name
+from workbench.graph.model import Graph, Node, Port, Source, block_of, is_name
 from workbench.graph.model.operators import Operators
 from workbench.graph.model.ports import output_ports
 from workbench.graph.model.values import index_text
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.sources.dataset import load_source
+from workbench.sources.dataset import Datasets, load_source
 
 
 def _arithmetic(name: str, left: Any, right: Any) -> DataNode:
@@ -394,22 +394,27 @@ def merged_graph(
     """
     if value.graph is graph:
         return graph, value.port
-    _require_same_data(graph.whole, value.graph.whole)
     merger = _Merger(graph, catalog, value.graph)
+    merger.whole = replace(merger.whole, datasets=_joined_data(merger.whole, value.graph.whole))
     taken = merger.take(value.port, graph.scope, preferred)
     return merger.whole.at_scope(graph.scope), taken
 
 
-def _require_same_data(graph: Graph, other: Graph) -> None:
+def _joined_data(graph: Graph, other: Graph) -> Datasets | None:
+    """Return the data of two graphs by parameter name.
+
+    Raises GraphEditError if a parameter has different data in the two graphs.
+    """
     datasets = graph.datasets or {}
     for name, dataset in (other.datasets or {}).items():
         kind = load_source(dataset.kind)
         if name in datasets and kind.identity(datasets[name]) != kind.identity(dataset):
             raise GraphEditError(
-                f"The values are read from {datasets[name].location or 'data in memory'} and from "
-                f"{dataset.location or 'other data in memory'}, but this source can read only "
-                "one of them. Use values of the same workbench.read call."
+                f"{datasets[name].location or 'data in memory'} and "
+                f"{dataset.location or 'other data in memory'} are both named {name!r}. To read "
+                "both, name one of them: wb.read({'others': PATH})."
             )
+    return {**(other.datasets or {}), **datasets} or None
 
 
 class _Merger:
@@ -445,7 +450,7 @@ class _Merger:
         """Return the id of a node's existing copy, or an empty string if there is none."""
         if node.id not in self._ids:
             made = origin(self._other, node.id)
-            ids = [node.id, *self.whole.origins]
+            ids = [node.id, made.id, *self.whole.origins]
             same = (
                 each
                 for each in dict.fromkeys(ids)
@@ -491,7 +496,9 @@ class _Merger:
         free = node.seed not in {each.seed for each in self.whole.walk()}
         body, ids = add_nodes(self.whole.at_scope(place), Graph(nodes=(named,)))
         node_id = self._ids[node.id] = ids[named.id]
-        if free:  # as the caller may have set it
+        known = {each.dataset for each in self.whole.sources}
+        paired = isinstance(node, Source) and node.dataset not in known
+        if free or paired:  # the caller may have set it, and data of one order belong together
             body = body.replace_node(replace(body.node(node_id), seed=node.seed))
         origins = {**body.origins, node_id: origin(self._other, node.id)}
         self.whole = replace(body, origins=origins).whole

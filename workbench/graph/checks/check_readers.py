@@ -18,6 +18,8 @@ _PIXELS = ("image", "encoded")
 _ANNOTATIONS = ("label", "boxes", "points", "mask")
 _ORDERING = ("num_shards", "shard_id", "stick_to_shard", "pad_last_batch", "skip_empty")
 """Options other than shuffling that change the order of samples."""
+_SHUFFLED_ALIKE = ("readers.file", "readers.numpy")
+"""Readers that output two data sets of one length in one order, if their seeds are equal."""
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
@@ -109,14 +111,16 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
 
 
 def _same_order(one: Source, other: Source) -> bool:
-    """Return whether two readers output samples in the same order, from one dataset or from two."""
+    """Return whether two readers output the same samples, or samples of two lists, in one order."""
+    separate = one.dataset != other.dataset or not (one.finds_data and other.finds_data)
     keys: list[tuple[object, ...]] = []
     for source in (one, other):
         options = {**source.args, **source.inputs}
         shuffled = options.pop("random_shuffle", is_sampled(source))
-        if one.dataset != other.dataset and not shuffled:
+        if separate and not shuffled:
             options = {name: value for name, value in options.items() if name in _ORDERING}
             keys.append((options, "", None))
         else:
-            keys.append((options, source.kind, source.seed if shuffled else None))
+            alike = separate and (is_sampled(source) or source.op in _SHUFFLED_ALIKE)
+            keys.append((options, alike or source.kind, source.seed if shuffled else None))
     return keys[0] == keys[1]
