@@ -157,7 +157,7 @@ def _parameters(signature: inspect.Signature) -> Iterable[inspect.Parameter]:
 def _bound_parameters(
     signature: inspect.Signature, arguments: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of each passed argument, except None if it is the default."""
+    """Yield the name and value of each passed argument. None is skipped if it is the default."""
     for name, value in arguments.items():
         parameter = signature.parameters[name]
         if parameter.kind is parameter.VAR_POSITIONAL:

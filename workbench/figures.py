@@ -119,7 +119,7 @@ def plot_values(
 
 
 def plot_counts(counts: Mapping[str, int], unit: str, title: str) -> Figure:
-    """Return a bar chart with one bar per name, labelled with its number."""
+    """Return a bar chart with one bar per name. Each bar is labelled with its count."""
     from matplotlib.ticker import MaxNLocator
 
     figure = plot_values(counts, unit, title)

@@ -59,7 +59,7 @@ class GoodData:
         return os.fspath(write_remaining(dataset, skipped, Path(self._folder.name, _STEM + ending)))
 
     def sources(self, program: Path) -> dict[Path, Path]:
-        """Map the path that each data file gets next to ``program`` to its temporary path."""
+        """Return the temporary path of each data file, by its future path next to ``program``."""
         names = {ending.split(os.sep)[0] for ending in self.endings.values()}
         # Programs build the path in the same way: only these two suffixes are removed.
         stem = program.name.removesuffix(".py").removesuffix(".ipynb")

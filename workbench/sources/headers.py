@@ -112,7 +112,7 @@ def orientation(image: Image.Image) -> Any:
 
 
 def upright_size(image: Image.Image) -> tuple[int, int]:
-    """Return width and height after EXIF rotation.
+    """Return the width and height of an image after EXIF rotation.
 
     Pillow may have swapped the width and height of a TIFF file already.
     """

@@ -79,7 +79,7 @@ class Sample(NamedTuple):
             return io.BytesIO(holder.read(size))
 
     def with_location(self) -> Sample:
-        """Return the sample with path and offset, which some kinds determine on request."""
+        """Return the sample with its path and offset, which some kinds determine on request."""
         return self
 
 

@@ -7,8 +7,8 @@ import inspect
 from workbench.catalog.spec import OpSpec, OutputRule, PortSpec
 
 COST = "200 to 500 photos/s of 0.2 megapixels, for any number of threads"
-"""Speed of the decoder as text for messages. Measured with GIFs and AVIFs of 529x353: 200 to 290
-images per second with one or two threads, 490 per second of CPU time."""
+"""Speed of the decoder as text for messages. It was measured with GIFs and AVIFs of 529x353: 200 to
+290 images per second with one or two threads, and 490 per second of CPU time."""
 
 
 def decode_with_pillow(

@@ -42,7 +42,7 @@ class Mix:
 
 
 MIXING = "permute_batch"
-"""Operator that permutes a batch, which every supported form of mixing uses."""
+"""Operator that permutes a batch. Every supported form of mixing uses it."""
 
 
 def mix_of(graph: Graph, node: Node) -> Mix | None:

@@ -1,4 +1,4 @@
-"""Graph methods that add blocks: with_p, if_else, one_of, some_of, repeat."""
+"""Define the graph methods that add blocks: with_p, if_else, one_of, some_of, repeat."""
 
 from __future__ import annotations
 

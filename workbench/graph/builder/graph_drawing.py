@@ -20,7 +20,7 @@ from workbench.names import shortened
 _WIDTH, _GAP, _PAD, _HEAD, _LINE_HEIGHT = 200, 16, 12, 22, 15
 """Node width, gap between nodes, padding and title height of blocks, line height, in pixels."""
 _MOST_WIDTH = 760
-"""Maximum width of a row in pixels: notebook cells are at least 800 pixels wide."""
+"""Maximum width of a row in pixels. Notebook cells are at least 800 pixels wide."""
 _MOST_NODES = 400
 _LONGEST = 30
 """Maximum characters per line of a node."""

@@ -456,7 +456,7 @@ def _method(name: str) -> Callable[..., Any]:
 
 
 class Fn(Operators[DataNode]):
-    """All DALI operators as functions, for operators without inputs or with several inputs.
+    """DALI's operators as functions. Use them for operators without inputs or with several inputs.
 
     The generators in ``wb.random`` return one value per sample. Raises AttributeError for an
     unknown operator, with the nearest name, GraphEditError for an unknown argument, and

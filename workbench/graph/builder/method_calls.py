@@ -140,7 +140,7 @@ class _Block:
         return self.operand(node.inputs[first]) + method_call(node.op, self.arguments(node, others))
 
     def operand(self, port: Port) -> str:
-        """Return the expression for a port, in parentheses if needed before an operator or dot."""
+        """Return the expression for a port, in parentheses if it precedes an operator or dot."""
         text = self.value(port)
         node = self.nodes.get(port.node)
         signed = node is not None and (node.op == "math.neg" or _has_sign(node))
@@ -290,7 +290,7 @@ class _Block:
         return self.lines
 
     def option(self, block: Node, name: str) -> str:
-        """Return the expression for a body: a lambda, or the name of a function defined before."""
+        """Return the code for a body: a lambda, or the name of a function that is defined first."""
         scope, taken = block.scope(name), _block_image_input(block)
         depth = scope_depth(self.graph, scope)
         head = _ONE_IMAGE if depth == 1 else f"{_ONE_IMAGE}{depth}"

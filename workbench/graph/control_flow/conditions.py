@@ -26,7 +26,7 @@ from workbench.graph.types.typed_graph import TypedGraph
 MOST_CLASSES = 12
 """Maximum number of classes per condition, because each class is a separate comparison."""
 LARGEST_CLASS = 2**31 - 1
-"""Maximum class number: labels are compared as INT32."""
+"""Maximum class number, because labels are compared as INT32."""
 Comparison = Literal["<", "<=", ">", ">=", "==", "!="]
 Measure = Literal["height", "width", "longer side", "shorter side", "aspect"]
 COMPARISONS: Mapping[str, str] = {

@@ -294,7 +294,7 @@ def _used_outputs(
 
 
 def _origin(graph: Graph, catalog: Catalog, port: Port, names: Mapping[Port, str]) -> Port | None:
-    """Return the block input that a port is computed from, following first inputs, or None."""
+    """Return the block input that a port is computed from through first inputs, or None."""
     seen: set[Port] = set()
     while port not in names and port not in seen and graph.has(port.node):
         seen.add(port)

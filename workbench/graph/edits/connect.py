@@ -175,7 +175,7 @@ def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
 
 @scoped("target")
 def connect(graph: Graph, catalog: Catalog, source: Port, target: str, into: str) -> Graph:
-    """Connect a port to an input or argument, instead of its current source.
+    """Connect a port to an input or argument, replacing its current source.
 
     Removes a generator that becomes unused. Raises GraphEditError with the reason from
     ``connection_refusal``.

@@ -50,7 +50,7 @@ def fix_value_and_link(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("value")
 def fix_value(case: Case) -> Iterator[FixCandidate]:
-    """Offer the nearest allowed value and the default, or an allowed range for random values."""
+    """Offer to use the nearest allowed value or the default, or an allowed range if random."""
     node = case.node
     arg = case.spec.args[case.arg]
     if case.about:
@@ -177,7 +177,7 @@ def fix_incomplete_group(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("missing_arg")
 def fix_missing_arg(case: Case) -> Iterator[FixCandidate]:
-    """Offer the default value, or a new node that supplies the argument."""
+    """Offer to use the default value, or to add a node that supplies the argument."""
     node = case.node
     spec = case.spec
     arg = spec.args.get(case.arg)  # none if an operand is missing
@@ -193,7 +193,7 @@ def fix_missing_arg(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("constant")
 def fix_constant(case: Case) -> Iterator[FixCandidate]:
-    """Offer the nearest number within the type's range, or a type that can represent the number."""
+    """Offer to use the nearest number of the type, or a type that can represent the number."""
     node = case.node
     found = node.args[case.arg]
     low, high = integer_range(case.about)
@@ -208,21 +208,21 @@ def fix_constant(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("zero")
 def fix_zero_divisor(case: Case) -> Iterator[FixCandidate]:
-    """Offer the divisor 1, or division in floats."""
+    """Offer to set the divisor to 1, or to divide in floats."""
     yield "Set it to 1", case.set(case.arg, 1)
     yield "Make it FLOAT", case.set("constant_type", "FLOAT")
 
 
 @remedy("index")
 def fix_subscript_index(case: Case) -> Iterator[FixCandidate]:
-    """Offer the nearest index within range."""
+    """Offer to set the index to the nearest one within range."""
     if case.about:
         yield f"Set it to {case.about}", case.set(case.arg, case.about)
 
 
 @remedy("relayout")
 def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
-    """Offer each permutation of the input's axes."""
+    """Offer to set the layout to any permutation of the input's axes."""
     for choice in case.spec.args[case.arg].choices:
         if sorted(str(choice)) == sorted(case.about):
             yield f"Set it to {choice}", case.set(case.arg, choice)
@@ -230,7 +230,7 @@ def fix_axis_order(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("seed")
 def fix_seed(case: Case) -> Iterator[FixCandidate]:
-    """Offer an unused seed. If the operator is not random, offer to remove the seed."""
+    """Offer to use an unused seed, or to remove the seed if the operator is not random."""
     if not case.spec.seeded:
         yield "Remove the seed", case.change(seed=None)
         return
@@ -316,7 +316,7 @@ def fix_unshuffled(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("buffer")
 def fix_buffer(case: Case) -> Iterator[FixCandidate]:
-    """Offer a shuffle buffer that mixes the classes and is not larger than the data."""
+    """Offer to use a shuffle buffer that mixes the classes and is not larger than the data."""
     fill = int(case.about)
     label = f"Set initial_fill to {fill:,}"
     yield label, case.set("initial_fill", fill)

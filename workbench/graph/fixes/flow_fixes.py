@@ -207,7 +207,7 @@ def fix_channels(case: Case) -> Iterator[FixCandidate]:
 
 @remedy("device")
 def fix_device(case: Case) -> Iterator[FixCandidate]:
-    """Offer the device of the node's input, or each supported device."""
+    """Offer to use the device of the node's input, or any of the supported devices."""
     yield "Use the device of its input", case.change(device=None)
     for side in case.spec.devices:
         words = {"cpu": "on the CPU", "gpu": "on the GPU", "mixed": "mixed"}[side]

@@ -46,7 +46,7 @@ from workbench.names import shortened
 
 @remedy("duplicate_id")
 def fix_duplicate_id(case: Case) -> Iterator[FixCandidate]:
-    """Offer new ids for all but the first of the nodes that share an id. Edges are unchanged."""
+    """Offer to rename all but the first of the nodes that share an id. Edges are unchanged."""
     count = sum(node.id == case.node_id for node in case.graph.whole.walk()) - 1
     words = f"Rename the other{'s' if count > 1 else ''}"
     yield words, partial(with_own_ids, case.graph, case.node_id)
@@ -88,7 +88,7 @@ def _with_id(node: Node, new: str) -> Node:
 
 @remedy("bad_id")
 def fix_bad_id(case: Case) -> Iterator[FixCandidate]:
-    """Offer a new id that consists of the valid characters of the current id."""
+    """Offer to rename the node, using only the valid characters of its id."""
     new = free_id(case.graph, _as_name(case.node_id, "node"))
 
     def renamed() -> Graph:
@@ -158,7 +158,7 @@ def _output_removal(graph: Graph, fault: Fault) -> FixCandidate:
 
 @remedy("parameter")
 def fix_parameter(case: Case) -> Iterator[FixCandidate]:
-    """Offer a separate data parameter for the source, or to remove the source."""
+    """Offer to use a separate data parameter for the source, or to remove the source."""
     node = case.node
     if isinstance(node, Source):
         known = {source.dataset for source in case.graph.sources}
@@ -224,7 +224,7 @@ def _cycle_edge(graph: Graph) -> Edge | None:
 
 @remedy("setting")
 def fix_setting(case: Case) -> Iterator[FixCandidate]:
-    """Offer the nearest allowed value, and the default value."""
+    """Offer to use the nearest allowed value, or the default value."""
     usual = getattr(Settings(), case.about)
     values = [usual]
     if case.about in SETTINGS:
@@ -305,7 +305,7 @@ def fix_untrusted(case: Case) -> Iterator[FixCandidate]:
 
 
 def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
-    """Offer a file reader in place of a source that cannot be exported."""
+    """Offer to replace a source that cannot be exported by a file reader."""
     node = case.node
     if node.op in OPAQUE and not node.inputs:
         yield "Read your data instead", case.edit(_with_file_reader, node)

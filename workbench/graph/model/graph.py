@@ -1,4 +1,4 @@
-"""The graph that a user composes: frozen nodes, connected by named ports.
+"""Define the graph that a user composes: frozen nodes, connected by named ports.
 
 A graph is immutable. Edits (``graph.edits``) return a new graph that shares the unchanged parts.
 

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 
 class Sampler:
-    """Sample indices of each batch, which can be computed in any order of batches.
+    """Sample indices of each batch. The batches can be computed in any order.
 
-    An epoch is a random order of all samples (``random``), random samples that are equally often of
-    each class (``balanced``), or the samples in order (``sequential``). ``weights`` are for each
-    class, ``sample_weights`` for each sample, and need no sum of 1; with them, samples are drawn
-    with ``replacement``. ``indices`` restricts the samples, each is output ``repeats`` times in
-    sequence, and ``num_samples`` is the length of an epoch.
+    An epoch is a random order of all samples (``random``), random samples with each class equally
+    often (``balanced``), or the samples in order (``sequential``). ``weights`` has one weight per
+    class, and ``sample_weights`` one per sample; their sum need not be 1. With weights, samples are
+    drawn with ``replacement``. ``indices`` restricts the samples, each is output ``repeats`` times
+    in sequence, and ``num_samples`` is the length of an epoch.
 
     All shards need the same seed: each computes the order of the epoch and reads its own part of
-    it. Shards rotate by one per epoch, unless ``stick_to_shard``.
+    it. Shards rotate by one per epoch, unless ``stick_to_shard`` is true.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Sampler:
         return found
 
     def epoch(self, number: int) -> Any:
-        """Return the sample indices of an epoch, of all shards."""
+        """Return the sample indices of an epoch for all shards."""
         if number not in self._orders:
             rng = np.random.default_rng([self.seed, number])
             count, drawn = len(self.indices), -(-self.size // self.repeats)
@@ -160,7 +160,7 @@ class Sampler:
         }
 
     def output(self, values: Any, layout: str | None = None) -> Any:
-        """Return a pipeline output with ``values(indices)`` of each batch."""
+        """Return a pipeline output with the result of ``values(indices)`` for each batch."""
         return fn.external_source(
             lambda batch: values(self.batch(batch.iteration)),
             batch=True,

@@ -141,7 +141,7 @@ def remarks_of(found: dict[str, Any]) -> dict[Any, str]:
 
 
 def sides_of(image: dict[str, Any]) -> tuple[int, ...]:
-    """Return width and height of an image entry, or an empty tuple if missing or invalid."""
+    """Return the width and height of an image entry, or () if they are missing or invalid."""
     sides = image.get("width"), image.get("height")
     return sides if all(_is_whole(side) and side > 0 for side in sides) else ()  # type: ignore
 

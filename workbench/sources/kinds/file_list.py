@@ -79,7 +79,7 @@ def read_rows(data: Any, malformed: Any = None) -> Any:
 
 
 def numbered_paths(data: str) -> Iterator[tuple[int, str]]:
-    """Yield row number and absolute path of each file in a list, skipping malformed rows."""
+    """Yield the row number and absolute path of each file in a list, except malformed rows."""
     malformed: list[tuple[int, str]] = []
     root = os.path.dirname(os.path.abspath(data))
     paths = [os.path.join(root, path) for path, _ in read_rows(data, malformed)]
@@ -436,7 +436,7 @@ class FileList(SourceKind):
             yield from describe_hidden([path for path, _ in read_rows(dataset.argument, [])])
 
     def _listed_rows(self, dataset: Dataset) -> Iterator[tuple[int, str]]:
-        """Yield row number and path of each listed file, if the data are a list."""
+        """Yield the row number and path of each listed file, if the data are a list."""
         if not dataset.in_memory and dataset.items:
             yield from enumerate(path for path, _ in dataset.items)
         elif is_list(Path(dataset.location)) and os.path.isfile(dataset.location):

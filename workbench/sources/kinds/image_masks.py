@@ -54,7 +54,7 @@ def image_names(folder: str) -> list[str]:
 def pair_folders(data: str) -> tuple[str, str]:
     """Return the image folder and the mask folder, or empty strings if they are not recognised.
 
-    They are one folder if it has names such as 7.jpg and 7_mask.png.
+    Both are the same folder if it has names such as 7.jpg and 7_mask.png.
     """
     root = os.path.abspath(os.path.join(data, "../../..")) if os.path.isfile(data) else data
     names = {name.lower(): os.path.join(root, name) for name in class_folders(root)}

@@ -69,7 +69,7 @@ class NamedRows:
 
 
 def field_array(value: Any) -> Any:
-    """Return a field as an array: a text or path as its bytes, and an image in a file encoded."""
+    """Return a field as an array. Texts and paths become bytes, and images are encoded."""
     if isinstance(value, str | os.PathLike):
         return np.frombuffer(os.fsencode(value), np.uint8)
     if isinstance(value, bytes) or (hasattr(value, "convert") and hasattr(value, "mode")):

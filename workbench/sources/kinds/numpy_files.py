@@ -207,7 +207,7 @@ class NumpyFiles(ClassFiles):
     ends_process = _EMPTY
 
     def read_header(self, path: str) -> Header:
-        """Return width and height from a file's header, or the reason why it cannot be read."""
+        """Return the width and height from a file's header, or why it cannot be read."""
         found = _parse_header(path)
         if found.fault or _image_fault(found):
             return Header(found.fault)

@@ -124,7 +124,7 @@ def _are_frames(folder: str) -> bool:
 
 
 def _sizes(paths: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield width and height, after EXIF rotation, of images with a readable header."""
+    """Yield the width and height, after EXIF rotation, of images with a readable header."""
     from PIL import Image  # imported on demand: headers are rarely read
 
     for path in paths:

@@ -32,7 +32,7 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 
 def why_unreachable(endpoint: tuple[str, int]) -> str:
-    """Return why a connection to an endpoint fails, or an empty string; cached for 30 s."""
+    """Return why a connection to an endpoint fails, or "". The result is cached for 30 s."""
     checked, reason = _checked.get(endpoint, (-_VALID, ""))
     if time.monotonic() - checked > _VALID:
         try:
@@ -61,7 +61,7 @@ class Bucket(SourceKind):
     """Fix for each group of words that DALI's error message can contain."""
 
     def endpoint(self) -> tuple[str, int]:
-        """Return host and port that DALI connects to."""
+        """Return the host and port that DALI connects to."""
         raise NotImplementedError
 
     def require_credentials(self, place: str) -> None:

@@ -230,13 +230,13 @@ def read_records(**options: Any) -> Any:
 
 
 def _entries(path: str) -> Iterator[Entry]:
-    """Yield offset and size of each record. Raises ValueError if the index is invalid."""
+    """Yield the offset and size of each record. Raises ValueError if the index is invalid."""
     index = index_place(path)
     return read_index(index) if os.path.isfile(index) else scan_records(path)
 
 
 def records_of(path: str) -> Iterator[tuple[int, bytes | None]]:
-    """Yield offset and content of each record, or None as the content of a damaged record.
+    """Yield the offset and content of each record. The content of a damaged record is None.
 
     Raises DataError if the file or its index cannot be read.
     """

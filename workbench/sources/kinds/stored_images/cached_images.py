@@ -93,7 +93,7 @@ class CachedImages:
         return labels
 
     def _send(self, request: bytes) -> None:
-        """Send a request for images, or for the labels if it is empty. Raises OSError."""
+        """Send a request for images or, if it is empty, for the labels. Raises OSError."""
         try:
             with socket.socket(socket.AF_UNIX) as link:
                 link.connect(os.path.join(self.folder, SOCKET))
