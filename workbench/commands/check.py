@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _LINES = 50
 MOST_DROPPED = 5
-"""Maximum number of names in the message about good files that a ``file_list`` cannot contain."""
+"""Maximum number of file names in the message of ``_dropped``."""
 
 
 @click.command()

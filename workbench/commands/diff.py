@@ -77,10 +77,10 @@ def diff_command(
     encoded bytes, an array or a Pillow image to an array. The code in these files runs with your
     permissions.
 
-    The result has the difference by step, the causes, and the worst images. Random values are
+    The result contains the difference by step, the causes, and the worst images. Random values are
     fixed on both sides. The exit code is 0 if the pipelines are equal, and 1 if they differ. It is
-    2 if an argument is wrong, or if no difference was found but not all could be compared, such as
-    random arguments that are not equal.
+    2 if an argument is wrong, or if no difference was found but some parts could not be compared,
+    for example random arguments that are not equal.
 
     Example:  workbench diff imagenet-eval evaluate.py:transform --data photos
     """

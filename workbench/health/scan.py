@@ -249,7 +249,7 @@ def _count_classes(
 
 
 def _by_name(counts: Mapping[int, int], names: Sequence[str], targets: str) -> dict[str, int]:
-    """Return counts by class name; empty if all samples have label 0 and it has no name."""
+    """Return counts by class name; empty if all samples have label 0 and class 0 has no name."""
     if not names and not targets and set(counts) <= {0}:
         return {}
     first = targets == "boxes" and not counts.get(0)  # class 0 is the background, without boxes

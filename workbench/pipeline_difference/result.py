@@ -73,9 +73,9 @@ class PipelineDifference(DocumentedResult):
 
     ``mean`` and ``largest`` are in 8-bit levels. For float outputs, a level is derived from the
     normalisation, or else from the contrast of the decoded pixels. ``mean`` is NaN if nothing was
-    compared. ``rest`` is the mean difference that remains if all ``causes`` are changed. ``steps``
-    divide the difference among the parts of the pipelines. ``failed`` maps a file to the reason,
-    and ``sizes`` is the number of images whose shapes differ.
+    compared. ``rest`` is the mean difference that remains after the changes of all ``causes``.
+    ``steps`` divide the difference among the parts of the pipelines. ``failed`` maps each failed
+    file to the reason, and ``sizes`` is the number of images whose shapes differ.
 
     ::
 

@@ -43,9 +43,10 @@ class Limits:
     """Conditions for accepting a change, in 8-bit levels or as fractions of the difference.
 
     A change is accepted if it removes the fraction ``most`` of the difference, or the fraction
-    ``part`` if that is at least ``visible``. It is also accepted if it removes ``most`` of the
-    difference of some images and makes no image worse by more than ``harm``. If its cause is in
-    ``_MOSTLY``, it must remove the fraction ``most`` of the difference of all images.
+    ``part`` if that is at least ``visible``. It is also accepted if it removes the fraction
+    ``most`` of the difference of some images and makes no image worse by more than ``harm``. A
+    change whose cause is in ``_MOSTLY`` must remove the fraction ``most`` of the difference of all
+    images.
     """
 
     levels: float

@@ -95,8 +95,8 @@ class TransformComparison(DocumentedResult):
     """Comparison of a library's transforms with their DALI nodes, on the same photos.
 
     ``transforms`` are in the order of the composition. ``versions`` are the versions of the
-    libraries, and ``missing`` maps libraries that could not be used to the reason. A notebook shows
-    both results of the photo with the largest difference.
+    libraries. ``missing`` maps each library that could not be used to the reason why. A notebook
+    shows both results of the photo with the largest difference.
 
     ::
 

@@ -115,7 +115,7 @@ def _averaged(image: Image.Image, width: int, height: int) -> Image.Image:
 
 
 def _overlaps(new: int, old: int) -> Array:
-    """Return the share of each old pixel in each new pixel, as a matrix of shape (new, old)."""
+    """Return a matrix (new, old) with the share of each old pixel in each new pixel."""
     edges = np.arange(new + 1) * old / new
     start = np.maximum(edges[:-1, None], np.arange(old))
     end = np.minimum(edges[1:, None], np.arange(1, old + 1))

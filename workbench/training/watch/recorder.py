@@ -18,7 +18,9 @@ _FEWEST_MEASURED = 12
 _FEWEST_IN_LOADER = 50
 """Minimum number of measured loader steps before a batch may be repeated at an epoch's end."""
 _FEWEST_LEFT, _FEWEST_REPEATED = 26, 15
-"""Minimum numbers, per epoch, of steps that are left when repeating starts, and of repetitions."""
+"""Minimum number of steps left in an epoch when repeating starts, and minimum number of
+repetitions in an epoch.
+"""
 _SETTLING = 3
 """Number of steps on the repeated batch before the measurement starts."""
 _PRECISE = 0.003
@@ -39,8 +41,8 @@ _OWN_SECONDS = 1e-3
 class Plan:
     """Number of steps of each phase. ``repeated`` is 0 if the ceiling is not measured.
 
-    ``check`` is the number of steps with the loader after the repeated batch. They show whether the
-    speed of the machine changed.
+    ``check`` is the number of steps with the loader after the repeated batch. These steps show
+    whether the speed of the machine changed.
     """
 
     warm_up: int
@@ -240,7 +242,7 @@ class Recorder:
             self.clock.sleep(min(self.queued * took / len(known), _LONGEST_PAUSE))
 
     def repeated_enough(self, most: int) -> bool:
-        """Return True after ``most`` repetitions, or if their times are measured precisely."""
+        """Return True after ``most`` repetitions, or once their times are precise enough."""
         count = self._counts["repeated"]
         if count + self._counts["settling"] >= most:
             return True

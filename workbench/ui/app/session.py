@@ -222,7 +222,7 @@ class ModelSession:
         self._opened = self._opens
 
     def release(self, opened: int | None = None) -> None:
-        """Resume storing, because graph number ``opened`` was rendered (None: any graph)."""
+        """Resume storing after graph ``opened`` was rendered, or after any graph if it is None."""
         if opened is None or opened == self._opened:
             self._opened = 0
 

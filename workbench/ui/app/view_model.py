@@ -237,7 +237,7 @@ class ViewModel:
             return self.data_panel.error
 
     def _replace_data(self, data: Data) -> str:
-        """Replace the data. Return the reason if the current data remain open, else ""."""
+        """Replace the data. Return the reason if ``data`` was not opened, else ""."""
         opened = self.data_panel.opened(data)
         if opened is self.data_panel:
             return opened.view["refused"]

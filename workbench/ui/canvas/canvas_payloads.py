@@ -72,7 +72,7 @@ def operator_entries(specs: Iterable[OpSpec]) -> list[OperatorEntry]:
 
 
 def _search_words(spec: OpSpec) -> str:
-    """Return words of the documentation that are not in the name, label or summary, for search."""
+    """Return search words from the documentation that name, label and summary do not contain."""
     shown = set(re.findall(r"[a-z]{4,}", f"{spec.name} {spec.label} {spec.summary}".lower()))
     words = dict.fromkeys(re.findall(r"[a-z]{4,}", spec.doc.lower()))
     return " ".join(word for word in words if word not in shown and word not in _COMMON)
@@ -114,7 +114,7 @@ def all_folded_generators(
 
 
 def on_visible_nodes(typed: TypedGraph, layout: Layout, faults: Sequence[Fault]) -> list[Fault]:
-    """Return the faults, moving each fault of a folded generator to the argument that uses it."""
+    """Return the faults. A fault of a folded generator is moved to the argument that uses it."""
     folded = all_folded_generators(typed.graph, typed.catalog, layout)
     return [_moved(fault, folded) for fault in faults]
 

@@ -53,7 +53,7 @@ class SelectedSamples:
         return len(self.places)
 
     def to_frame(self) -> Any:
-        """Return a pandas DataFrame with place, file, label and random values of each sample.
+        """Return a pandas DataFrame with the place, file, label and random values of each sample.
 
         ::
 

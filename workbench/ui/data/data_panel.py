@@ -93,7 +93,7 @@ _FIRST = 1024
 
 
 class DataPanel:
-    """The open data and their payload. ``changed`` is called after changes, with the lock held."""
+    """The open datasets and their payload. ``changed`` is called with the lock held."""
 
     def __init__(
         self,

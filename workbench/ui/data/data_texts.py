@@ -50,7 +50,7 @@ def fault_text(facts: FolderFacts, dataset: Dataset) -> str:
 
 
 def pillow_only_text(facts: FolderFacts) -> str:
-    """Describe the data that are not read, such as images of formats that DALI cannot decode."""
+    """Describe the files that are not read, such as images in formats that DALI cannot decode."""
     texts = list(facts.not_read)
     if facts.pillow_only:
         named = ", ".join(f"{count:,} {name}" for name, count in facts.pillow_only.items())

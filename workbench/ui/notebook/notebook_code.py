@@ -326,7 +326,7 @@ class CodeAccess(UnknownAttributesRaise, RunAccess):
 
     @property
     def _live(self) -> ViewModel:
-        """The view model. Raises EngineClosedError if the workbench is closed."""
+        """The view model. Reading it raises EngineClosedError if the workbench is closed."""
         if self._closed:
             raise EngineClosedError(CLOSED)
         return self._model

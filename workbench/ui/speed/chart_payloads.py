@@ -32,7 +32,7 @@ KINDS = {
     "workers": ("scaling", "processes"),
     "operators": ("peers", "operator by operator"),
 }
-"""Part of the panel that shows records of a kind, and label of the kind, by kind."""
+"""Part of the panel that shows each kind of record, and the label of the kind."""
 
 
 def part_of(report: Report) -> str:
@@ -110,7 +110,7 @@ DEVICES = {"cpu": "CPU", "mixed": "Mixed"}
 
 
 def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
-    """Return the conditions of a record. ``earlier`` describes what has changed since."""
+    """Return the conditions of a record. ``earlier`` describes changes since the measurement."""
     rows = report.measurements
     parts = [
         machine_text(report.machine),

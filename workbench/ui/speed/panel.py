@@ -87,7 +87,7 @@ class SpeedPanel:
         self._load_new_records()
 
     def show_message(self, text: str, part: str | None = None, *, failed: bool = False) -> None:
-        """Show a message in a part, or in the open part, until the graph or the data change."""
+        """Show a message in ``part``, or in the open part, until the graph or its data changes."""
         self._said, self._said_part, self._said_of, self._failed = text, part, None, failed
 
     def apply(self, act: Callable[[], str | None]) -> None:

@@ -33,7 +33,7 @@ LONGEST_NAME = 80
 
 
 class RecordStore:
-    """Records by id, newest first. Without a folder, they are lost at the end of the session.
+    """Records by id, newest first. Without a folder, records are lost at the end of the session.
 
     Call methods with the view model's lock held, except ``read``.
     """

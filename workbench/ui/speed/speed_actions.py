@@ -170,7 +170,7 @@ class GraphFromRecord(Action, frozen=True):
     """Base class of edits that apply the result of a record. The panel displays the message."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
-        """Return the edited graph and a message. Raises GraphEditError and EngineError."""
+        """Return the edited graph and a message, or raise GraphEditError or EngineError."""
         raise NotImplementedError
 
     def apply(self, model: ViewModel) -> None:
