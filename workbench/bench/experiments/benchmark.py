@@ -205,7 +205,7 @@ class Benchmark(ComparedExperiment):
 
     @property
     def _seconds(self) -> float:
-        """Time limit in seconds for each program; infinite without peers."""
+        """Time limit in seconds for each program, or infinity without peers."""
         limit = self.measurement_config.limit
         return math.inf if limit is None or not self.peers else limit
 

@@ -47,13 +47,13 @@ class Config:
     frames: int = 0
     """Number of frames per sample of a sequence; 0 for images."""
     executor: Executor = "dynamic"
-    """DALI's current executor, or the older one; see ``graph.model.Settings.executor``."""
+    """DALI's current executor, or the older one. See ``graph.model.Settings.executor``."""
     dont_use_mmap: bool | None = None
     """Value of ``dont_use_mmap`` for all readers; None to use the graph's values."""
 
     @property
     def label(self) -> str:
-        """Device and regime as text, ``cpu, decode``; preceded by the program if it is not DALI."""
+        """Device and regime such as ``cpu, decode``, preceded by the program if it is not DALI."""
         return ", ".join([self.program] * (self.program != "DALI") + [self.device, self.regime])
 
     @property

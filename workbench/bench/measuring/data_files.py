@@ -102,7 +102,7 @@ def choose_samples(
 
 
 def _format(sample: Sample) -> str:
-    """Return the format of a file from its first bytes; distinguishes progressive JPEG.
+    """Return the format of a file from its first bytes. Progressive JPEG is a format of its own.
 
     See ITU-T T.81, B.1.
     """

@@ -41,7 +41,7 @@ class Deadline:
         return time.monotonic() - self.began
 
     def seconds_left(self, share: float = 1.0) -> float:
-        """Return the seconds until fraction ``share`` of the limit; infinity if there is no limit.
+        """Return the seconds until fraction ``share`` of the limit, or infinity without a limit.
 
         The result is negative after that time.
         """

@@ -195,11 +195,11 @@ def rate_unit(frames: int) -> str:
 
 
 def rate_figure(rate: float, frames: int) -> str:
-    """Format a rate without its unit: ``1,234``; for sequences ``12.3``."""
+    """Format a rate without its unit as ``1,234``, or ``12.3`` for sequences."""
     return f"{rate:,.{1 if frames and rate < 1000 else 0}f}"
 
 
 def rate_text(rate: float, frames: int) -> str:
-    """Format a rate: ``1,234 imgs/s``; for sequences ``12.3 sequences/s, 98 frames/s``."""
+    """Format a rate as ``1,234 imgs/s``, or ``12.3 sequences/s, 98 frames/s`` for sequences."""
     words = f"{rate_figure(rate, frames)} {rate_unit(frames)}"
     return f"{words}, {rate * frames:,.0f} frames/s" if frames else words

@@ -47,7 +47,7 @@ class StopClock(threading.Event):
         self._until = math.inf
 
     def allow(self, seconds: float) -> None:
-        """Start a timeout for the next step, in seconds; infinity means no timeout."""
+        """Start a timeout for the next step, in seconds. Infinity means no timeout."""
         self._until = time.monotonic() + seconds
 
     def is_set(self) -> bool:
@@ -93,7 +93,7 @@ class WorkerGroup:
         self._lead: float | None = None
 
     def allow(self, seconds: float) -> None:
-        """Limit all following steps to ``seconds`` in total; then they raise CancelledError."""
+        """Limit all following steps to ``seconds`` in total. Later steps raise CancelledError."""
         self._clock.allow(seconds)
 
     def call(self, task: Callable[..., Any], *arguments: Any) -> Any:

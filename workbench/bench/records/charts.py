@@ -49,7 +49,7 @@ class ScalingPoint:
 
 
 def best_measurement(report: Report) -> Measurement:
-    """Return the fastest row that is not a probe; in a tuning run, the fastest long run.
+    """Return the fastest row that is not a probe or, in a tuning run, the fastest long run.
 
     Raises EngineError if there is none.
     """
@@ -228,7 +228,7 @@ def kind_of(row: Measurement | OperatorCost) -> Kind:
 
 
 def bar_chart(report: Report) -> BarChart:
-    """Return a bar for each row with a result; other rows are named in a note.
+    """Return a bar for each row with a result. Other rows are named in a note.
 
     For a tuning run, only complete measurements are shown: the candidates and the graph's own
     setting.

@@ -61,7 +61,7 @@ class FollowerWriter:
         self.flows = emitter.resolved.types
         self.text: list[str] = []
         self.comment = ""
-        """Comment above the code; if empty, a comment that lists the operators is written."""
+        """Comment to write above the code. If it is empty, a comment lists the operators."""
         self._stem = node.id
         while any(name.startswith(f"{self._stem}_") for name in emitter.names.values()):
             self._stem += "_"

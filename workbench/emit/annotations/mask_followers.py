@@ -180,7 +180,7 @@ class MaskWriter(FollowerWriter):
         interpolation: str,
         fill: int,
     ) -> list[str]:
-        """Write the calls that apply the steps to a mask; return their operators' names."""
+        """Write the calls that apply the steps to a mask, and return the operators' names."""
         called: list[str] = []
         for step in steps:
             if step.mix and step.mix.window:

@@ -372,7 +372,7 @@ def normalize(images: Images, mean: Any, std: Any) -> None:
 
 
 def _tensor_values(value: Any) -> Any:
-    """Return the list in a call ``torch.tensor([...])``; any other value is returned unchanged."""
+    """Return the list in a call ``torch.tensor([...])``. Any other value is returned unchanged."""
     args = getattr(value, "args", None)
     return args[0] if args else value
 

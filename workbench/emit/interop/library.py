@@ -40,7 +40,7 @@ class Unused:
 
     why: str
     usual: tuple[Any, ...] = (None,)
-    """Values that have no effect; the first is the default."""
+    """Values that have no effect. The first value is the default."""
     keyword_only: bool = False
 
     def changes_result(self, value: Any) -> bool:

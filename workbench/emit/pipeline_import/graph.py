@@ -400,7 +400,7 @@ def _report(
 
 
 def _paths_in(code: str) -> str:
-    """Return the absolute paths in a Python source's code, quoted; at most three are named."""
+    """Return the absolute paths in a Python source's code as text. At most three are named."""
     texts = (each.value for each in ast.walk(ast.parse(code)) if isinstance(each, ast.Constant))
     paths = dict.fromkeys(e for e in texts if isinstance(e, str) and PurePath(e).is_absolute())
     more = f" and {len(paths) - _MOST_PATHS} more" if len(paths) > _MOST_PATHS else ""

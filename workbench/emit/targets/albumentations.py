@@ -1,4 +1,4 @@
-"""Target albumentations: export as Albumentations' transforms, for machines without DALI."""
+"""Export a graph as Albumentations transforms, for machines without DALI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target dynamic: call operators in DALI's dynamic mode from Python, one batch at a time."""
+"""Export a graph as Python code that calls operators in DALI's dynamic mode, batch by batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target huggingface: a ``Trainer`` that receives its batches from DALI."""
+"""Export a graph as a Hugging Face ``Trainer`` that receives its batches from DALI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target jax: batches split over all devices, through DALI's JAX iterator.
+"""Export a graph as a loader that uses DALI's JAX iterator and splits batches over all devices.
 
 Why the loader does not use DALI's decorator ``data_iterator`` (2.4):
 

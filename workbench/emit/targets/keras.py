@@ -1,4 +1,4 @@
-"""Target keras: a Keras 3 generator over a pipeline, for any backend."""
+"""Export a graph as a generator for Keras 3, with any backend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target lightning: a data module around the PyTorch loader; with training also a model."""
+"""Export a graph as a Lightning data module and, with ``training``, also a model."""
 
 from __future__ import annotations
 

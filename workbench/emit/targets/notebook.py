@@ -1,4 +1,4 @@
-"""Target notebook: a Jupyter notebook that builds the pipeline in steps and shows its outputs."""
+"""Export a graph as a Jupyter notebook that builds the pipeline in steps and shows its outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target paddle: a PaddlePaddle loader around DALI's Paddle iterator."""
+"""Export a graph as a PaddlePaddle loader that uses DALI's Paddle iterator."""
 
 from __future__ import annotations
 

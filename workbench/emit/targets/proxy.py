@@ -1,4 +1,4 @@
-"""Target proxy: a dataset, sampler and workers of PyTorch, with augmentation by DALI Proxy."""
+"""Export a graph as a PyTorch dataset, sampler and loader whose workers use DALI Proxy."""
 
 from __future__ import annotations
 

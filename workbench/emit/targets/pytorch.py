@@ -1,4 +1,4 @@
-"""Target pytorch: a loader; with training also a training loop that runs under ``torchrun``."""
+"""Export a graph as a PyTorch loader and, with ``training``, also a ``torchrun`` training loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target ray: actors that each run the pipeline on one shard and write its outputs to files."""
+"""Export a graph as Ray actors that each process one shard and write its outputs to files."""
 
 from __future__ import annotations
 

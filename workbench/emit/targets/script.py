@@ -1,4 +1,4 @@
-"""Target script: a standalone script. See ``emit.script``."""
+"""Export a graph as a standalone script (see ``emit.script``)."""
 
 from __future__ import annotations
 

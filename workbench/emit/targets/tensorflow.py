@@ -1,4 +1,4 @@
-"""Target tensorflow: ``DALIDataset``, for Keras or a custom loop."""
+"""Export a graph as a TensorFlow ``DALIDataset``, for Keras or a custom loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Target torchvision: export as torchvision's transforms v2, for machines without DALI."""
+"""Export a graph as torchvision transforms (v2), for machines without DALI."""
 
 from __future__ import annotations
 

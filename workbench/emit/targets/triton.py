@@ -1,4 +1,4 @@
-"""Target triton: a model repository for Triton's DALI backend, and a client.
+"""Export a graph as a model repository for Triton's DALI backend, and a client.
 
 The backend runs ``1/model.dali`` if that file exists, and otherwise serialises ``1/dali.py``. The
 file names are fixed (``src/dali_model.h`` of triton-inference-server/dali_backend).

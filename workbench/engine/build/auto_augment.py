@@ -330,7 +330,7 @@ class Augmented(NamedTuple):
 
     name: str
     text: str
-    """Name and magnitude, such as ``rotate -27``; only the name if there is no magnitude."""
+    """Name and magnitude, such as ``rotate -27``, or only the name if there is no magnitude."""
 
 
 def applied_steps(node: Node, values: Sequence[Any]) -> list[list[Applied]]:

@@ -25,7 +25,7 @@ from workbench.roots import Roots
 from workbench.sources import Sample
 
 HERE = 2_000
-"""Maximum number of files whose headers are read in this process; for more, workers are started."""
+"""Maximum number of files whose headers are read in this process instead of in workers."""
 _HEADERS_AT_ONCE, _DECODED_AT_ONCE = 512, 32
 _DECODE_LIMIT = 60.0
 """Timeout for one file, in seconds."""

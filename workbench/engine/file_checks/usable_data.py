@@ -49,7 +49,7 @@ class UsableData:
         self.datasets = datasets
         """The datasets without their bad files."""
         self.misread: dict[str, Finding] = {}
-        """Files that DALI decodes to wrong values without an error; they are not excluded."""
+        """Files that DALI decodes to wrong values without an error. They are not excluded."""
         self._bad: dict[Dataset, dict[str, CheckedFile]] = {}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 

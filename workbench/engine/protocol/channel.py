@@ -24,7 +24,7 @@ VERSION = 2
 _MAGIC = b"DWB"
 _HEADER = struct.Struct("!3sBIQ")
 _LONGEST = 2**32
-"""Maximum frame size in bytes; a larger frame is invalid."""
+"""Maximum frame size in bytes. A larger frame is invalid."""
 _SMALL = 2**14
 """Maximum payload size in bytes for sending message and payload in one system call."""
 

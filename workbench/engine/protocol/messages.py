@@ -27,7 +27,7 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
     number: int
     task: str
     arguments: int
-    """Number of arguments that are sent; the others have their defaults."""
+    """Number of arguments that are sent. The others have their defaults."""
     keep: tuple[int, int] | None = None
     """New cache limits between calls in bytes, as (host, GPU); None for no change."""
 

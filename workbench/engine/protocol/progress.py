@@ -48,7 +48,7 @@ class WorkerProgress:
         return _Part(self, begin, end, text)
 
     def engine(self, stop: threading.Event) -> Engine:
-        """Create an engine for measurements that reports here; setting ``stop`` cancels calls."""
+        """Create an engine for measurements that reports here. Setting ``stop`` cancels calls."""
         return Engine(stop=stop, on_silence=self.on_silence, on_wait=self.on_wait, measures=True)
 
     def on_silence(self, silent: bool) -> None:

@@ -17,7 +17,7 @@ _lent: list[weakref.ref[Engine]] = []
 def shared_engine() -> Engine:
     """Return the engine of the workbench opened last, or a default engine if none is open.
 
-    The default engine's worker ends after some time without calls; the next call starts a new
+    The default engine's worker ends after some time without calls, and the next call starts a new
     worker.
     """
     global _own

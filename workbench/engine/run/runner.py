@@ -122,7 +122,7 @@ class _Job:
 
     plan: Plan
     pipelines: int
-    """Number of parallel pipelines of the graph; the plan belongs to one of them."""
+    """Number of parallel pipelines of the graph. The plan belongs to one of them."""
     batches: dict[Port, Batch] = field(default_factory=dict)
     samples: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     """Samples of each source, by source id."""

@@ -45,7 +45,7 @@ BUILDER = "build_pipeline"
 MAIN = "__main__"
 """Name that selects the pipeline that the ``__main__`` section of a script runs."""
 SIDE_BY_SIDE = "build_pipelines"
-"""Function that builds several parallel pipelines; the constant ``PIPELINES`` is their number."""
+"""Function that builds several parallel pipelines. The constant ``PIPELINES`` is their number."""
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])")
 """Matches the boundaries between words in a class name."""
 

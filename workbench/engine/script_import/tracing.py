@@ -294,7 +294,7 @@ def _source_locations(texts: Mapping[str, str]) -> tuple[SourceLocation, ...]:
 
 
 def _sources(ops: Iterable[TracedOp]) -> dict[str, str]:
-    """Return the text of each readable file that contains calls; for a notebook, of every cell."""
+    """Return the text of each readable file with calls, including every cell of a notebook."""
     files = {place.file for op in ops for place in op.places if "/nvidia/dali/" not in place.file}
     notebooks = {*map(notebook_of, files)} - {""}
     files |= {file for file in linecache.cache if notebook_of(file) in notebooks}

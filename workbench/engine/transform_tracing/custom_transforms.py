@@ -337,4 +337,4 @@ _RECORDED: Mapping[str, Mapping[str, Callable[..., Any] | None]] = {
     "PIL.ImageOps": dict.fromkeys(_OPERATIONS),
     "PIL.ImageEnhance": dict.fromkeys(("Brightness", "Color", "Contrast", "Sharpness")),
 }
-"""Recorded functions by module. Random functions have a replacement; image functions have None."""
+"""Recorded functions by module. Random functions have a replacement, image functions have None."""

@@ -53,7 +53,7 @@ class Grid:
 
     @property
     def rows(self) -> int:
-        """Number of rows of tiles; the last row may be shorter."""
+        """Number of rows of tiles. The last row may be shorter."""
         return math.ceil(self.count * self.groups / self.columns)
 
     @property

@@ -97,7 +97,7 @@ def random_values(run: GraphRun, devices: Collection[str] = ("cpu", "gpu")) -> D
 
 
 def augmentations_of(run: GraphRun) -> dict[str, list[str]]:
-    """Return the text of each sample's automatic augmentations, by node; a text may be empty."""
+    """Return the text of each sample's automatic augmentations, by node. A text may be empty."""
     return {
         node: [_augmentation_text(each) for each in augmented_at(run, node)]
         for node in run.result.augmented

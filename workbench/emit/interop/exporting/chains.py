@@ -91,7 +91,7 @@ class Step:
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
-        """Return the elements of a list argument as a tuple; a single value becomes one element."""
+        """Return the elements of a list argument as a tuple. A single value becomes one element."""
         found = self.fixed(name)
         return () if found is None else elements(found)
 

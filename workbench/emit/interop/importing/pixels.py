@@ -130,7 +130,7 @@ def blur_box(images: Images, size: int) -> None:
 
 
 _ANGLES = 6
-"""Number of discrete angles of motion blur; each sample uses one at random."""
+"""Number of discrete angles of motion blur. One of them is selected at random for each sample."""
 
 
 def blur_motion(images: Images, size: int, angles: Range) -> None:

@@ -84,7 +84,7 @@ class _Copies:
         self._made: dict[tuple[Port, Device], Port] = {}
 
     def of(self, port: Port, side: Device, scope: str = "", before: str | None = None) -> Port:
-        """Return a port's copy on the device ``side``; add it to the body ``scope`` if needed."""
+        """Return a port's copy on device ``side``, adding it to the body ``scope`` if needed."""
         if (port, side) not in self._made:
             word = port.node if self.graph.has(port.node) else port.output
             node = Node(free_id(self.graph, f"{word}_{side}"), "copy", {}, {"data": port}, side)

@@ -206,7 +206,10 @@ class Lines:
         return None
 
     def returned(self, ops: Sequence[TracedOp], count: int) -> tuple[str | None, ...]:
-        """Return the ``count`` variables that the calls' function returns; all None if unknown."""
+        """Return the ``count`` variables that the function with these calls returns.
+
+        If they are unknown, each is None.
+        """
         for place in (op.places[0] for op in ops if op.places):
             for node in self._files.get(place.file, ()):
                 if (
