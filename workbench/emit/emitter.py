@@ -495,7 +495,7 @@ class Emitter:
         return features_text(value) if arg.constant == "FEATURES" else literal_text(value, arg)
 
     def placement(self, node: Node) -> list[str]:
-        """Return the ``device`` argument of a node as a list; empty if the node needs none."""
+        """Return the ``device`` argument of a node as a list, or [] if the node needs none."""
         spec = self.catalog[node.op]
         if is_decoder(spec) or (isinstance(node, Source) and node.decodes):
             return ["device=device" if node.device is None else f'device="{node.device}"']

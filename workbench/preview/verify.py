@@ -296,7 +296,7 @@ class Verifier:
         return report
 
     def _user_function_error(self, data: Datasets) -> str:
-        """Return the preview's error for the batch on which the script failed; may be empty.
+        """Return the preview's error for the batch on which the script failed, or "" if none.
 
         Unlike the script, the preview checks the results of user functions.
         """

@@ -155,7 +155,7 @@ class Benchmark(ComparedExperiment):
         return Outcome(rows, extra)
 
     def longest(self) -> float | None:
-        """Return the time limit of ``run`` in seconds, without reading the data; None if unlimited.
+        """Return the time limit of ``run`` in seconds, or None if unlimited. No data is read.
 
         Without peers, starting DALI's pipelines and measuring the minimum number of rounds may take
         longer.

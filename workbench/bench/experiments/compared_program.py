@@ -79,13 +79,13 @@ class ComparedProgram:
 
     @property
     def best(self) -> Measurement | None:
-        """Fastest probe; None if no probe succeeded."""
+        """Fastest probe, or None if no probe succeeded."""
         found = [row for row in self.tried.values() if row.rounds]
         return max(found, key=lambda row: row.median or 0.0, default=None)
 
     @property
     def rates(self) -> dict[str, float | None]:
-        """Probe results in imgs/s by number of workers (as a string); None for a failed probe."""
+        """Probe results in imgs/s by number of workers (as a string). A failed probe has None."""
         return {str(count): row.median for count, row in sorted(self.tried.items())}
 
     @property
@@ -127,7 +127,7 @@ class Control(ComparedProgram):
 
     @property
     def entry(self) -> ConfigJobs | None:
-        """Measurement job of the program that is measured again; None if it has no job."""
+        """Measurement job of the program that is measured again, or None if it has no job."""
         found = self.of.entry if self.of else None
         if found is None:
             return None
@@ -173,7 +173,7 @@ class ComparedExperiment(SpeedExperiment):
         self.publish_rows(known, **self.extra_results(known))
 
     def interrupted_report(self) -> Report | None:
-        """Return a report of the rows measured before an interrupt; None if there are none."""
+        """Return a report of the rows measured before an interrupt, or None if there are none."""
         rows = interrupted_rows([one.row(INTERRUPTED) for one in self._compared])
         return self.report_so_far(rows, **self.extra_results(rows))
 

@@ -135,7 +135,7 @@ class GridExperiment(SpeedExperiment):
         self.publish_rows(rows, grid=self.grid.to_json())
 
     def interrupted_report(self) -> Report | None:
-        """Return the results before an interrupt, fastest setting first; None if there are none."""
+        """Return the results before an interrupt, fastest first, or None if there are none."""
         so_far = self.partial_report
         rows = [row for row in so_far.measurements if row.rounds] if so_far else []
         if so_far is None or not rows:

@@ -121,7 +121,7 @@ class OperatorExperiment(ComparedExperiment):
         return Outcome(rows, self.extra_results(rows))
 
     def longest(self) -> float | None:
-        """Return the time limit of ``run`` in seconds, without reading data; None if unlimited."""
+        """Return the time limit of ``run`` in seconds, or None if unlimited. No data is read."""
         if math.isinf(self._seconds):
             return None
         every = self._measured_programs(describe_machine())

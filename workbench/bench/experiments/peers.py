@@ -69,7 +69,7 @@ class Peer:
 
     @property
     def missing(self) -> str:
-        """Name of a required package that is not installed; empty if all are installed."""
+        """Name of a required package that is not installed, or "" if all are installed."""
         return next((package for package in self.needs if find_spec(package) is None), "")
 
 

@@ -128,7 +128,7 @@ class SpeedExperiment(ABC):
         """The graph to measure. If it has no faults, ``prepare`` removes nodes that do not run."""
         read = {name: given[name] for name in wanted if name in given}
         self.data: Datasets = datasets_as_read(self.graph, read)
-        """Datasets of the graph's sources; empty if the graph sets its files itself."""
+        """Datasets of the graph's sources. There are none if the graph sets its files itself."""
         self.measurement_config = measurement_config or MeasurementConfig()
         self.name = name
         self._reads_data = bool(wanted)
@@ -138,7 +138,7 @@ class SpeedExperiment(ABC):
         """The data without bad files, and the list of bad files."""
         self._decoded_all = False
         self._shared = ""
-        """Warning that other processes use the GPU; empty if there are none."""
+        """Warning that other processes use the GPU, or an empty string if there are none."""
         self._cache: Cache = cache if self._reads_data else "as found"
         self._graph_hash = ""
         self.stop = threading.Event()
@@ -191,7 +191,7 @@ class SpeedExperiment(ABC):
         return found, make_cache(self.data, self._cache, self.check_cancelled)
 
     def interrupted_report(self) -> Report | None:
-        """Return the results before the run was interrupted; None if there are none."""
+        """Return the results before the run was interrupted, or None if there are none."""
         return self.report_so_far(self.partial_report.measurements if self.partial_report else ())
 
     def run_interruptibly(self, on_progress: Progress = lambda share, text: None) -> Report:
@@ -208,7 +208,7 @@ class SpeedExperiment(ABC):
             return so_far
 
     def report_so_far(self, rows: Sequence[Measurement], **extra: Any) -> Report | None:
-        """Return the record of an interrupted run; None if no row has a result."""
+        """Return the record of an interrupted run, or None if no row has a result."""
         if not any(row.rounds for row in rows):
             return None
         known = self.partial_report.extra if self.partial_report else {}

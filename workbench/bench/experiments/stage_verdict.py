@@ -177,7 +177,7 @@ def separate_operators_report(costs: Sequence[StageCost], total: float, why: str
 
 
 def longest_alone(costs: Sequence[StageCost]) -> str:
-    """Describe the operator that takes longest alone; "" if no operator was measured alone."""
+    """Return a text on the operator that takes longest alone, or "" if none was measured alone."""
     known = [cost for cost in costs if cost.alone is not None]
     if not known:
         return ""
@@ -240,7 +240,7 @@ def _disagreement(costs: Sequence[StageCost]) -> str:
 
 
 def _find_critical_path(costs: Sequence[StageCost]) -> CriticalPath | None:
-    """Return the critical path; None if the time of a stage is unknown.
+    """Return the critical path, or None if the time of a stage is unknown.
 
     The path is determined from the time of each operator alone, and from the time of reading.
     """
@@ -390,7 +390,7 @@ def exclusive_times(prefix_times: Sequence[float]) -> list[float]:
 
 
 def critical_path(busy: Sequence[tuple[str, str, float]]) -> CriticalPath | None:
-    """Return the stages of the kind that takes the longest in total; None if there are no stages.
+    """Return the stages of the kind that takes the longest in total, or None without stages.
 
     ``busy`` has the name, kind and milliseconds of each stage.
     """

@@ -140,7 +140,7 @@ class TuningTime:
         return self._deadline.config_within(config, count, until)
 
     def long_run_config(self, default_seconds: float) -> MeasurementConfig | None:
-        """Return the config of one round of up to ``default_seconds``; None if no time is left."""
+        """Return the config of a round of up to ``default_seconds``, or None if no time is left."""
         given, seconds = self._deadline.seconds, default_seconds
         if given is not None:
             most = max(_LEAST_LONG, min(default_seconds, _LONG_WITHIN * given))
@@ -397,13 +397,13 @@ class Headroom:
 
     @property
     def most_used(self) -> Resource | None:
-        """The most used resource, which limits the speed; None if every resource is nearly idle."""
+        """The most used resource, which limits the speed, or None if all are nearly idle."""
         known = [each for each in self.resources if each.busy is not None and each.busy >= _TOLD]
         return max(known, key=lambda each: each.busy or 0.0, default=None)
 
     @property
     def limit(self) -> float | None:
-        """Estimated imgs/s if the most used resource were fully used; None if unknown."""
+        """Estimated imgs/s if the most used resource were fully used, or None if unknown."""
         found = self.most_used
         return None if found is None or not found.busy else self.rate / min(found.busy, 1.0)
 
@@ -432,7 +432,7 @@ class Headroom:
 
 
 def headroom_of(row: Measurement, cores: int) -> Headroom | None:
-    """Return the utilisation during a measurement on ``cores`` cores; None if it has no result."""
+    """Return the utilisation during a measurement on ``cores`` cores, or None without a result."""
     if row.median is None or row.cpu_cores is None:
         return None
     resources = [Resource(CORES, min(1.0, row.cpu_cores / cores))]

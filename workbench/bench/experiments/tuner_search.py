@@ -98,7 +98,7 @@ class TunerSearch:
         return self.allowance - self.confirmed
 
     def run(self, known_rates: Mapping[Place, float | None] = MappingProxyType({})) -> list[Place]:
-        """Search, and return the places to remeasure, best first; empty if every probe failed.
+        """Search, and return the places to remeasure, best first, or [] if every probe failed.
 
         ``known_rates`` are results of earlier probes, which count towards the allowance.
         """
@@ -152,7 +152,7 @@ class TunerSearch:
         return 0 if self._exhausted() else self.most_probes - self.probes
 
     def _rate(self, place: Place) -> float:
-        """Return the imgs/s at a place, probed if unknown; 0 if the probe fails or none is left."""
+        """Return a place's imgs/s, probing it if needed, or 0 if a probe fails or none is left."""
         if place not in self.found and self._too_large(place):
             self.found[place] = None
         if place not in self.found:
@@ -232,5 +232,5 @@ class TunerSearch:
 
 
 def _last_within(values: Sequence[int], maximum: int) -> int:
-    """Return the index of the largest value up to ``maximum``; 0 if there is none."""
+    """Return the index of the largest value up to ``maximum``, or 0 if there is none."""
     return max((index for index, value in enumerate(values) if value <= maximum), default=0)

@@ -45,7 +45,7 @@ class Config:
     pipelines: int = 1
     """Number of parallel pipelines per process; ``threads`` and ``prefetch`` are per pipeline."""
     frames: int = 0
-    """Number of frames per sample of a sequence; 0 for images."""
+    """Number of frames per sample of a sequence, or 0 for images."""
     executor: Executor = "dynamic"
     """DALI's current executor, or the older one. See ``graph.model.Settings.executor``."""
     dont_use_mmap: bool | None = None
@@ -87,7 +87,7 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
 
 
 def hw_decoder_load_of(node: Node) -> float | None:
-    """Return the node's argument ``hw_decoder_load``; None if it is not set."""
+    """Return the node's argument ``hw_decoder_load``, or None if it is not set."""
     value = node.args.get(LOAD)
     return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
 
@@ -179,7 +179,7 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
 
 
 def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
-    """Return the reason why a graph cannot be measured on a machine; "" if it can."""
+    """Return the reason why a graph cannot be measured on a machine, or "" if it can."""
     devices = set(resolved.running.devices.values())
     if machine.no_gpu and (resolved.graph.settings.device == "mixed" or devices != {"cpu"}):
         return f"not measured: {machine.no_gpu}"

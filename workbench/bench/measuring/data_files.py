@@ -43,7 +43,7 @@ class Fingerprint:
 
     @property
     def mean_size(self) -> float | None:
-        """Mean file size in bytes; None if unknown."""
+        """Mean file size in bytes, or None if unknown."""
         return self.size / self.files if self.files and self.size is not None else None
 
 
@@ -64,7 +64,7 @@ def fingerprint(
 def folder_size(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> tuple[int | None, int | None]:
-    """Return the number and total bytes of the script's files; None if counting takes over 5 s."""
+    """Return the number and total bytes of the script's files, or (None, None) after 5 s."""
     deadline = time.monotonic() + SCAN_SECONDS
     files = size = 0
     try:
@@ -205,7 +205,7 @@ def _evict_from_page_cache(data: Datasets, check_cancelled: Callable[[], None]) 
 def resident_share(
     data: Datasets, check_cancelled: Callable[[], None] = never_cancelled
 ) -> float | None:
-    """Return the fraction (0 to 1) of some files' pages that are in memory; None if unknown.
+    """Return the fraction (0 to 1) of some files' pages that are in memory, or None if unknown.
 
     Uses mincore(2), which does not read the files: a read with RWF_NOWAIT would trigger the
     kernel's readahead.
@@ -222,7 +222,7 @@ def resident_share(
 
 
 def _resident_pages(path: str) -> tuple[int, int] | None:
-    """Return how many pages of a file are in memory, and its page count; None if unknown."""
+    """Return how many pages of a file are in memory, and its page count, or None if unknown."""
     try:
         with open(path, "rb") as file:
             length = os.fstat(file.fileno()).st_size

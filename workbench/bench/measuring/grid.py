@@ -88,7 +88,7 @@ class Grid:
         return replace(base, **values)
 
     def place(self, config: Config) -> Place | None:
-        """Return the place of a configuration; None if one of its values is not in the grid."""
+        """Return the place of a configuration, or None if one of its values is not in the grid."""
         with suppress(ValueError):
             return tuple(self.values(knob).index(getattr(config, knob)) for knob in KNOBS)
         return None

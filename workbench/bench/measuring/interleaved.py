@@ -133,7 +133,7 @@ class InterleavedRun:
         self._process = 0
         self._text = ""
         self._failed = ""
-        """Error of the last candidate that failed; "" if none failed."""
+        """Error of the last candidate that failed, or "" if none failed."""
 
     def run(self) -> tuple[Measurement, ...]:
         """Measure all candidates.

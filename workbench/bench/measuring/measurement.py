@@ -30,7 +30,7 @@ class Latency:
 
 
 def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
-    """Return the percentiles of the batch times of some rounds; None if there are no rounds."""
+    """Return the percentiles of the batch times of some rounds, or None if there are no rounds."""
     values = [1000 * latency for one in rounds for latency in one.latencies]
     if not values:
         return None
@@ -38,7 +38,7 @@ def latency_of(rounds: Sequence[TimedRound]) -> Latency | None:
 
 
 def long_run_text(row: Measurement) -> str:
-    """Return a text about the long run, to be appended to a sentence; "" if there was none."""
+    """Return a text about the long run, to be appended to a sentence, or "" if there was none."""
     if row.slowest_second is None:
         return ""
     seconds = sum(one.seconds for one in row.rounds if one.by_second)
@@ -120,7 +120,7 @@ class Measurement:
 
     @property
     def slowest_second(self) -> float | None:
-        """Rate of the slowest second relative to the median; None if there was no long round."""
+        """Rate of the slowest second relative to the median, or None if there was no long round."""
         known = [one.slowest_second for one in self.rounds if one.slowest_second is not None]
         return min(known, default=None)
 
@@ -131,12 +131,12 @@ class Measurement:
 
     @property
     def interval(self) -> Interval | None:
-        """Median in imgs/s with its confidence interval; None if there are no rounds."""
+        """Median in imgs/s with its confidence interval, or None if there are no rounds."""
         return median_interval(self.imgs_per_s) if self.rounds else None
 
     @property
     def median(self) -> float | None:
-        """Median of the rounds in imgs/s; None if there are no rounds."""
+        """Median of the rounds in imgs/s, or None if there are no rounds."""
         return self.interval.median if self.interval else None
 
     @property
@@ -156,13 +156,13 @@ class Measurement:
 
     @property
     def cpu_cores(self) -> float | None:
-        """Average number of cores that the worker used; None if there are no rounds."""
+        """Average number of cores that the worker used, or None if there are no rounds."""
         seconds = sum(one.seconds for one in self.rounds)
         return sum(one.cpu_seconds for one in self.rounds) / seconds if seconds else None
 
     @property
     def other_busy_cores(self) -> float | None:
-        """Average number of cores that other processes used during the rounds; None if unknown."""
+        """Average number of cores that other processes used in the rounds, or None if unknown."""
         known = [one.others for one in self.rounds if one.others is not None]
         return sum(known) / len(known) if known else None
 

@@ -130,7 +130,7 @@ class MeasurementConfig:
     def stop_reason(
         self, series: Sequence[Sequence[float]], seconds: float, best: float = 0.0
     ) -> StopReason | None:
-        """Return the reason why interleaved configurations may stop; None if they may not.
+        """Return the reason why interleaved configurations may stop, or None if they may not.
 
         ``series`` has the rates of each configuration so far, ``seconds`` is the total time of
         their rounds, ``best`` the best rate so far. The budget ends the rounds only after each

@@ -102,5 +102,5 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
 
 
 def variation(values: Sequence[float]) -> float:
-    """Return the coefficient of variation: standard deviation over mean; 0 for one value."""
+    """Return the coefficient of variation (standard deviation over mean), or 0 for one value."""
     return statistics.stdev(values) / statistics.mean(values) if len(values) > 1 else 0.0

@@ -215,7 +215,7 @@ class ReusableWorker:
         on_silence: Callable[[bool], None],
         on_wait: Callable[[str], None],
     ) -> WorkerGroup | None:
-        """Assign new jobs to the last measurement's worker and return it; None if there is none."""
+        """Assign new jobs to the last measurement's worker, and return it if there is one."""
         group, self._group = self._group, None
         self.reused = group is not None
         if group is not None:

@@ -97,7 +97,7 @@ class TimedRound:
 
     @property
     def slowest_second(self) -> float | None:
-        """Rate of the slowest second relative to the median second; None for a short round."""
+        """Rate of the slowest second relative to the median second, or None for a short round."""
         if not self.by_second:
             return None
         return min(self.by_second) / statistics.median(self.by_second)
@@ -319,7 +319,7 @@ def run_round(
 
 
 def rates_by_second(latencies: Sequence[float], samples: int) -> tuple[float, ...]:
-    """Return the imgs/s of each whole second of a round; empty if it is shorter than five seconds.
+    """Return the imgs/s of each whole second of a round, or () if it is shorter than five seconds.
 
     ``latencies`` are the times of the batches in seconds. A batch counts proportionally for each
     second it spans, so that a few large batches per second do not appear as bursts.

@@ -151,12 +151,12 @@ class HeatCell:
 
     @property
     def rate(self) -> float | None:
-        """Rate in imgs/s; None if the setting failed or was not measured."""
+        """Rate in imgs/s, or None if the setting failed or was not measured."""
         return self.row.median if self.row else None
 
     @property
     def reason(self) -> str:
-        """Reason why there is no rate; "" if there is one."""
+        """Reason why there is no rate, or "" if there is one."""
         return self.row.reason if self.row else NOT_TRIED
 
 

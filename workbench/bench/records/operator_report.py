@@ -79,7 +79,7 @@ def added(rates: Sequence[float], base: Sequence[float]) -> Interval:
 
 
 def operators_of(extra: Mapping[str, Any]) -> tuple[OperatorCost, ...]:
-    """Return the operator costs in a record's ``extra``; empty if there are none."""
+    """Return the operator costs in a record's ``extra``, or an empty tuple if there are none."""
     return tuple(msgspec.convert(extra.get("operators", []), list[OperatorCost]))
 
 

@@ -94,12 +94,12 @@ class Report:
 
     @property
     def files(self) -> int | None:
-        """Number of files in the folder; None if counting took too long."""
+        """Number of files in the folder, or None if counting took too long."""
         return self.fingerprint.files if self.fingerprint else None
 
     @property
     def size(self) -> int | None:
-        """Total size of the folder's files in bytes; None if counting took too long."""
+        """Total size of the folder's files in bytes, or None if counting took too long."""
         return self.fingerprint.size if self.fingerprint else None
 
     @property
@@ -110,7 +110,7 @@ class Report:
 
     @property
     def frames(self) -> int:
-        """Number of frames per sample of sequences; 0 for images."""
+        """Number of frames per sample of sequences, or 0 for images."""
         return next((row.config.frames for row in self.measurements), 0)
 
     @property
@@ -464,7 +464,7 @@ def gpu_command(
 
 
 def _options(default: Config, desired: Config) -> list[str] | None:
-    """Return the ``bench`` options that change ``default`` to ``desired``; None if impossible."""
+    """Return ``bench`` options that change ``default`` to ``desired``, or None if impossible."""
     if desired.prefetch != default.prefetch or (
         default.hw_decoder_load and not desired.hw_decoder_load
     ):

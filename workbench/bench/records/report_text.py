@@ -78,7 +78,7 @@ def report_frame(report: Report) -> Any:
 
 
 def interrupted_text(report: Report) -> str:
-    """Return a note on how much of an interrupted run was measured; "" if it was complete."""
+    """Return a note on how much of an interrupted run was measured, or "" if it was complete."""
     if not report.extra.get("interrupted"):
         return ""
     count = sum(bool(row.rounds) for row in report.measurements)

@@ -168,7 +168,7 @@ def time_files(
 
 
 def _name(outputs: Any) -> str:
-    """Return the file name of the first sample of the first output; "" if DALI reports none."""
+    """Return the file name of the first sample of the first output, or "" if DALI reports none."""
     return str(outputs[0][0].source_info() or "")
 
 
@@ -225,7 +225,7 @@ class FunctionCost:
     reason: str = ""
     """Reason why the function was not measured."""
     frames: int = 0
-    """Number of frames per sample of a sequence; 0 for images."""
+    """Number of frames per sample of a sequence, or 0 for images."""
 
     def text(self, total: float) -> str:
         """Describe the cost relative to a batch of ``total`` milliseconds."""
@@ -270,18 +270,18 @@ class StageReport:
     total: float
     remainder: float | None
     ceiling: float | None
-    """Rate in imgs/s if reading and decoding took no time; None if not measured."""
+    """Rate in imgs/s if reading and decoding took no time, or None if not measured."""
     bottleneck: str
-    """Name of the slowest stage; empty if the run was too unstable to name one (see ``advice``)."""
+    """Name of the slowest stage, or "" if the run was too unstable to name one (see ``advice``)."""
     advice: str
     functions: tuple[FunctionCost, ...] = ()
     critical: CriticalPath | None = None
-    """Critical path; None if unknown or if the run was too unstable."""
+    """Critical path, or None if unknown or if the run was too unstable."""
     files: FileTimes | None = None
     files_reason: str = ""
-    """Reason why files were not timed separately; empty if they were."""
+    """Reason why files were not timed separately, or an empty string if they were."""
     gain: float | None = None
-    """Speed-up if reading and decoding took no time; None if not measured."""
+    """Speed-up if reading and decoding took no time, or None if not measured."""
 
     @property
     def path_texts(self) -> tuple[str, ...]:
@@ -305,7 +305,7 @@ class StageReport:
 
 
 def stages_of(record: Mapping[str, Any]) -> StageReport | None:
-    """Return the stage report in a record's ``extra``; None if there is none."""
+    """Return the stage report in a record's ``extra``, or None if there is none."""
     found = record.get("stages")
     if not found:
         return None

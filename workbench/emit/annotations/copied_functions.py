@@ -72,7 +72,7 @@ def _functions_here() -> Mapping[str, str]:
 
 
 def _functions(program: str) -> dict[str, str]:
-    """Map each top-level function to its syntax tree; empty if the text is not Python."""
+    """Return the syntax tree of each top-level function, or {} if the text is not Python."""
     try:
         body = ast.parse(program).body
         return {each.name: ast.dump(each) for each in body if isinstance(each, ast.FunctionDef)}

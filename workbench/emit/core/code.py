@@ -23,7 +23,7 @@ class Code:
         return min(found)[1] if found else None
 
     def excerpt(self, nodes: Iterable[str]) -> str:
-        """Return the lines of the given nodes without their common indentation; may be empty."""
+        """Return the lines of the given nodes, if any, without their common indentation."""
         wanted = sorted({line for node in nodes for line in self.lines.get(node, ())})
         text = self.text.split("\n")
         return dedent("".join(f"{text[line - 1]}\n" for line in wanted))

@@ -90,7 +90,7 @@ class ImportedGraph:
     transforms: TransformCall | None = None
     """The imported transforms of torchvision or another library, for ``compare_transforms``."""
     data: str = ""
-    """Folder that the pipeline itself reads; empty if the pipeline names none."""
+    """Folder that the pipeline itself reads, or an empty string if the pipeline names none."""
 
     @property
     def graph(self) -> Graph:

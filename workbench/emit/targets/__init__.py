@@ -119,7 +119,7 @@ class Export:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of ``export_resolved`` that reproduce the same code without access to the data."""
     good: GoodData | None = None
-    """Data from which bad samples were removed, written next to the program; None if unchanged."""
+    """Data without its bad samples, written next to the program, or None if unchanged."""
     named: Callable[[str], Export] | None = field(default=None, compare=False)
     """Function that returns the export for another file name (``file`` of ``export_resolved``)."""
 
@@ -151,7 +151,7 @@ class Export:
 
     @property
     def at_bad_file(self) -> str:
-        """Advice for when DALI stops at a bad file; empty if the program itself names the file."""
+        """Advice for when DALI stops at a bad file, or "" if the program itself names the file."""
         target, text = load_target(self.target), self.main.text
         names = bad_files.NAMES[1] in text and not target.runs_copy
         if names or bad_files.HINT in text or not target.skips_bad:

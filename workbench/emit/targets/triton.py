@@ -127,7 +127,7 @@ def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
 
 
 def _augmentation_notes(emitter: Emitter, catalog: Catalog) -> str:
-    """Return a note that lists the random nodes; empty if there are none."""
+    """Return a note that lists the random nodes, or an empty string if there are none."""
     random_nodes = [
         node.id
         for node in emitter.every_node()

@@ -52,12 +52,12 @@ class TemplateParts:
     title: str
     """Name and description of the graph, wrapped and escaped for a docstring."""
     file: str
-    """File name of the program, quoted for a shell in a docstring; empty for the default."""
+    """File name of the program, quoted for a shell in a docstring, or "" for the default."""
     constants: str
     finder: str
     """Code of the functions that find the data, each followed by two empty lines."""
     parameters: Sequence[Parameter]
-    """Data parameters; empty if the graph itself names the files."""
+    """Data parameters. There are none if the graph itself names the files."""
     remarks: str
     """Docstring paragraphs on warnings about the graph, and on how the program reads its data."""
     definition: str
@@ -81,17 +81,17 @@ class TemplateParts:
     shard_seed: str
     """Difference between the seeds of two shards, as code."""
     prefetch: str
-    """Prefetch queue depth, as code; empty for DALI's default."""
+    """Prefetch queue depth, as code, or an empty string for DALI's default."""
     takes_seed: bool
     """True if the pipeline function has a seed parameter; False if the pipeline's seed suffices."""
     legacy: bool
     """True if the pipeline uses an executor other than DALI's default."""
     validation: str
-    """Code of the validation pipeline function and two empty lines; empty if there is none."""
+    """Code of the validation pipeline function and two empty lines, or "" if there is none."""
     validation_function: str
     """Name of the validation pipeline function."""
     fed: str
-    """Id of the first Python source, whose end is the end of an epoch; empty if there is none."""
+    """Id of the first Python source, whose end is the end of an epoch, or "" if there is none."""
     lifted: Mapping[str, str]
     """Values, as code, of the constants for values of nodes, by constant name."""
     helpers: frozenset[str]
@@ -329,7 +329,7 @@ def _prefetch_text(settings: Settings) -> str:
 
 
 def policy_imports(nodes: Iterable[Node], catalog: Catalog) -> list[str]:
-    """Return the import lines of automatic augmentation; empty if no node uses it."""
+    """Return the import lines of automatic augmentation, or an empty list if no node uses it."""
     nodes = list(nodes)
     modules = {catalog[node.op].module for node in nodes} - {""}
     own = any(map(has_policy, nodes))

@@ -315,7 +315,7 @@ class InProcessLoader:
 
     @property
     def _of_all(self) -> str:
-        """Text with the number of batches of an epoch; empty if it is unknown."""
+        """Text with the number of batches of an epoch, or an empty string if it is unknown."""
         fed = any(node.op == PYTHON_SOURCE.name for node in self.graph.nodes)
         return "" if fed else f" of {len(self)}"
 

@@ -289,7 +289,7 @@ equal, so only hashes with an equal band are compared.
 
 
 def image_hash(image: NDArray[np.uint8]) -> bytes:
-    """Return a 16-byte hash of an image (height, width, channels); empty if it is too uniform."""
+    """Return a 16-byte hash of an image (height, width, channels), or b"" if it is too uniform."""
     rows, columns = (np.linspace(0, n - 1, _CELLS * _EACH).astype(int) for n in image.shape[:2])
     seen = image[rows][:, columns].mean(axis=2)
     cells = seen.reshape(_CELLS, _EACH, _CELLS, _EACH).mean(axis=(1, 3))

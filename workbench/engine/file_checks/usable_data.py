@@ -111,7 +111,7 @@ class UsableData:
 
 
 def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
-    """Describe excluded files: their number and the first reasons; empty if there are none."""
+    """Return a text with the number of excluded files and the first reasons, or "" if none."""
     if not files:
         return ""
     named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]

@@ -52,7 +52,7 @@ class Channel:
         self._poll.register(connected, select.POLLIN)
         self._expect(_HEADER.size)
         self._split: int | None = None
-        "Offset of the payload in the frame; None while the header is read."
+        "Offset of the payload in the frame, or None while the header is read."
 
     def send(self, message: msgspec.Struct, payload: bytes = b"") -> None:
         """Send a complete message. Raises OSError if the connection is closed."""

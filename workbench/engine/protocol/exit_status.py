@@ -66,7 +66,7 @@ def _describe_code(code: int | None) -> str:
 
 
 def exit_remedy(code: int | None, output: str = "") -> str:
-    """Return the probable cause and a fix as further sentences; empty if unknown.
+    """Return the probable cause and a fix as further sentences, or an empty string if unknown.
 
     ``output`` is the last output of the process.
     """

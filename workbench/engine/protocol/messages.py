@@ -29,7 +29,7 @@ class Call(msgspec.Struct, tag="call", array_like=True, frozen=True):
     arguments: int
     """Number of arguments that are sent. The others have their defaults."""
     keep: tuple[int, int] | None = None
-    """New cache limits between calls in bytes, as (host, GPU); None for no change."""
+    """New cache limits between calls in bytes, as (host, GPU), or None for no change."""
 
 
 class Interrupt(msgspec.Struct, tag="interrupt", array_like=True, frozen=True):

@@ -47,7 +47,7 @@ class WorkerProcess:
         """Files that the current nodes decode."""
         self.ended = False
         self.ended_because = ""
-        """Reason why the worker was ended; empty if its current call was cancelled."""
+        """Reason why the worker was ended, or an empty string if its current call was cancelled."""
         self.closed = False
         """True after complete cleanup."""
         try:
@@ -104,7 +104,7 @@ class WorkerProcess:
             return None
 
     def output_tail(self) -> str:
-        """Return the last lines of the worker's output; empty if there is none."""
+        """Return the last lines of the worker's output, or an empty string if there is none."""
         try:
             text = self._log.read_text(encoding="utf-8", errors="replace")
         except OSError:

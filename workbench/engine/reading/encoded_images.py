@@ -128,7 +128,7 @@ def _not_for_dali(name: str) -> Finding:
 
 
 def misread_reason(image: ImageFile.ImageFile) -> str:
-    """Return why DALI (2.4.0) decodes an image to wrong pixels; empty if it does not."""
+    """Return why DALI (2.4.0) decodes an image to wrong pixels, or "" if it does not."""
     tags = getattr(image, "tag_v2", {})
     deep = max(tags.get(258, (1,))) > 8
     if deep and tags.get(284) == 2:
@@ -141,7 +141,7 @@ def misread_reason(image: ImageFile.ImageFile) -> str:
 
 
 def crash_reason(data: bytes) -> str:
-    """Return why ``adjust_orientation=False`` makes DALI crash on an image; empty if it does not.
+    """Return why ``adjust_orientation=False`` makes DALI crash on an image, or "" if it does not.
 
     DALI 2.4.0 writes past the end of the image: a TIFF that its own decoder does not support is
     decoded by OpenCV, which always applies the orientation.
@@ -271,13 +271,13 @@ def header_findings(file: Sample) -> Iterator[Finding]:
 
 
 def mask_fault(file: Sample) -> str:
-    """Return why an image's mask has a wrong size or cannot be opened; empty if it is valid."""
+    """Return why an image's mask has a wrong size or cannot be opened, or "" if it is valid."""
     bad = (finding for finding in header_findings(file) if KINDS[finding.kind] == "bad")
     return next((finding.reason for finding in bad), "")
 
 
 def undecodable_mask(file: Sample) -> str:
-    """Return why an image's mask cannot be decoded; empty if it can, or if there is no mask."""
+    """Return why an image's mask cannot be decoded, or "" if it can or if there is no mask."""
     try:
         if file.mask:
             with file.open_mask() as opened, Image.open(opened) as mask:

@@ -140,12 +140,12 @@ class OpenReaders:
         return watcher
 
     def skipped_text(self, data: Datasets) -> str:
-        """Describe the samples that the readers of these datasets skip; empty if there are none."""
+        """Return a text on the samples that the readers of these datasets skip, or "" if none."""
         cursors = (each for (read, _), each in self._cursors.items() if read in data.values())
         return "; ".join(dict.fromkeys(each.skipped_text for each in cursors if each.skipped_text))
 
     def epoch_size(self, dataset: Dataset | None) -> int:
-        """Return the number of samples per epoch of a dataset with an open reader; 0 if unknown."""
+        """Return the samples per epoch of a dataset with an open reader, or 0 if unknown."""
         return max(
             (each.epoch_size for (d, _), each in self._cursors.items() if d == dataset), default=0
         )

@@ -112,7 +112,7 @@ class ReadBatch:
 class _Position:
     pipeline: Any
     repeats: int = 0
-    """Number of batches after which the reader's batches repeat; 0 if unknown."""
+    """Number of batches after which the reader's batches repeat, or 0 if unknown."""
     next_batch: int = 0
     samples: int = 0
     """Number of samples of the batches that were read."""
@@ -428,7 +428,7 @@ class ReaderCursor:
 
     @property
     def epoch_size(self) -> int:
-        """Number of samples per epoch; 0 if unknown, or if only a shard is read."""
+        """Number of samples per epoch, or 0 if it is unknown or if only a shard is read."""
         if self._position is None or (self._data is not None and self._data.first):
             return 0
         metas = [*self._position.pipeline.reader_meta().values()]
@@ -468,7 +468,7 @@ class ReaderCursor:
 
     @property
     def skipped_text(self) -> str:
-        """Text about samples that are skipped, or read wrongly without an error; may be empty."""
+        """Text about any samples that are skipped, or are read wrongly without an error."""
         texts = [self._left_out, self._remark]
         for misfits, fault in (
             (self._other_size, "differ in size from their annotations"),
@@ -510,7 +510,7 @@ class ReaderCursor:
 
 
 def _header_fault(sample: Sample) -> str:
-    """Return why DALI cannot decode an image, according to its header; empty if it can."""
+    """Return why DALI cannot decode an image, according to its header, or "" if it can."""
     if reason := unreadable_reason(sample.path):
         return reason
     with sample.open() as file:

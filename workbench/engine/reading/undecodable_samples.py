@@ -105,10 +105,10 @@ def _silence() -> NDArray[np.uint8]:
 
 
 def decoding_error(encoded: NDArray[np.uint8], decoder: str = "") -> str:
-    """Return why DALI's CPU decoder, with default arguments, cannot decode a file; may be empty.
+    """Return why DALI's CPU decoder cannot decode a file, or "" if it can.
 
-    This is called for each file of a failed batch, because DALI does not name the bad file. It
-    takes about 3 ms.
+    The decoder has default arguments. This is called for each file of a failed batch, because DALI
+    does not name the bad file. It takes about 3 ms.
     """
     from nvidia.dali import fn, pipeline_def
 

@@ -44,7 +44,7 @@ class Batch:
 
     @property
     def layout(self) -> str:
-        """Layout such as ``HWC`` or ``CHW``; empty if DALI reports none."""
+        """Layout such as ``HWC`` or ``CHW``, or an empty string if DALI reports none."""
         return "" if isinstance(self.data, list) else self.data.layout()
 
     @property

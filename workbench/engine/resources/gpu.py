@@ -155,7 +155,7 @@ class Gpu:
 
 
 def shared_gpu_text(gpu: Gpu) -> str:
-    """Describe how other processes use a GPU before a measurement; empty if idle or unknown.
+    """Return how other processes use a GPU before a measurement, or "" if idle or unknown.
 
     Used memory is mentioned only above a tenth of the total, because a preview needs some itself.
     """

@@ -209,7 +209,7 @@ class MemoryBudget:
             return True
 
     def _reason(self, member: BudgetMember) -> str:
-        """Return why a worker waits; empty if it waits only for other workers that start."""
+        """Return why a worker waits, or "" if it waits only for other workers that start."""
         with self._lock:
             if not self._crowded:
                 return ""
@@ -349,7 +349,7 @@ class GpuMeter:
         self._before: int | None = None
 
     def __call__(self, pids: Sequence[int]) -> int:
-        """Return the number of bytes that these processes use together; 0 if unknown."""
+        """Return the number of bytes that these processes use together, or 0 if unknown."""
         if self._gpu is None:
             self._gpu = Gpu(first_visible_gpu())
         if not pids:

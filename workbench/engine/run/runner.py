@@ -74,9 +74,9 @@ class Result:
     places: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     reached: Mapping[str, frozenset[int]] = field(default_factory=dict)
     augmented: Mapping[str, Turns] = field(default_factory=dict)
-    """Applied augmentations by node id; empty for samples that do not reach the node."""
+    """Augmentations of each sample by node id. Samples that do not reach the node have none."""
     left_out: str = ""
-    """Text about the samples that the readers skip; may be empty."""
+    """Text about the samples that the readers skip, or an empty string if there are none."""
 
     @property
     def keys(self) -> dict[str, str]:

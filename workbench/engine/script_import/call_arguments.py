@@ -38,7 +38,7 @@ class CallArguments:
 
 
 def parameters_of(maker: Callable[..., Any]) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a callable by name; empty if Python cannot inspect it."""
+    """Return the parameters of a callable by name, or {} if Python cannot inspect it."""
     try:
         return dict(inspect.signature(maker).parameters)
     except (TypeError, ValueError):

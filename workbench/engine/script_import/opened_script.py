@@ -74,7 +74,7 @@ class OpenedScript:
     made: list[Any] = field(default_factory=list)
     """Pipelines that the script would have built or run."""
     stopped: str = ""
-    """Line at which the script was stopped, as shown in messages; empty if it ran to its end."""
+    """Line at which the script was stopped, as shown in messages, or "" if it ran to its end."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """Assumed values of missing arguments, by name."""
     trees: Mapping[str, ast.Module] = field(default_factory=lambda: TREES)
@@ -140,7 +140,7 @@ class OpenedScript:
         return [name for name in self.launcher if name in texts]
 
     def unread_part_note(self) -> str:
-        """Return a sentence about the part of a stopped script that was not read; may be empty."""
+        """Return a sentence about the part of the script that was not read, or "" without one."""
         if not self.stopped:
             return ""
         return (

@@ -179,7 +179,7 @@ def found_modules(script: Path, run: Run, stand_ins: StandIns) -> Iterator[None]
 
 
 def package_of(script: Path, trees: Mapping[str, ast.Module]) -> str:
-    """Return the package for a script's relative imports; empty if it has none.
+    """Return the package for a script's relative imports, or an empty string if it has none.
 
     The package and its parents are registered. An ``__init__.py`` runs when one of its names is
     accessed.

@@ -168,7 +168,7 @@ class ScriptSandbox:
         return ImportFailedError(f"{where}: {text}{quoted}{self.output_tail()}")
 
     def output_tail(self) -> str:
-        """Return the last lines of the script's output; empty if there are none."""
+        """Return the last lines of the script's output, or an empty string if there are none."""
         try:
             with self._log.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - _LAST_LINES * _LONGEST_LINE * 4))

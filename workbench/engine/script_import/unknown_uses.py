@@ -35,9 +35,9 @@ class Use(NamedTuple):
     name: str
     kind: Kind
     place: str
-    """Line of the conversion as shown in messages; empty outside the script's files."""
+    """Line of the conversion as shown in messages, or "" outside the script's files."""
     stack: tuple[tuple[str, int], ...] = ()
-    """Lines of the script's frames, top level last; empty while the pipeline is created."""
+    """Lines of the script's frames, top level last, or () while the pipeline is created."""
 
 
 class UnknownUses:

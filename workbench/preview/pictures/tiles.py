@@ -129,7 +129,7 @@ def picture_layout(batch: Batch) -> str:
 
 
 def _channel_note(channels: Sequence[int]) -> str:
-    """Return a text that says which channels are displayed; empty if there are three."""
+    """Return a text that says which channels are displayed, or "" if there are three."""
     least, most = min(channels), max(channels)
     if least == most == 3:
         return ""

@@ -160,7 +160,7 @@ class BlockShares:
 
     block: str
     scope: str
-    """The body that contains the block, such as ``branch.then``; empty for the graph itself."""
+    """The body that contains the block, such as ``branch.then``, or "" for the graph itself."""
     samples: int
     bodies: tuple[BodyShare, ...]
     in_turns: bool = False

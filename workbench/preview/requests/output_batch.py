@@ -78,7 +78,7 @@ class BatchArrays:
     unlabelled: frozenset[str] = frozenset()
     """Label outputs for which the data has no labels."""
     left_out: str = ""
-    """Text about samples that are skipped, or read without their annotations; may be empty."""
+    """Text about any samples that are skipped, or are read without their annotations."""
 
 
 @task
@@ -131,7 +131,7 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
 
 
 def _epochs(worker: Worker, run: GraphRun) -> tuple[int, ...]:
-    """Return the first and last epoch of a batch's samples, from 1; empty if unknown."""
+    """Return the first and last epoch of a batch's samples, from 1, or () if unknown."""
     sources, settings = run.graph.sources, run.graph.settings
     if len(sources) != 1 or settings.pipelines > 1:
         return ()
@@ -376,7 +376,7 @@ class OutputBatch(Mapping[str, Any]):
 
     @property
     def _epoch_text(self) -> str:
-        """Text with the epochs of the samples; empty if all samples are in the first epoch."""
+        """Text with the epochs of the samples, or "" if all samples are in the first epoch."""
         if not self.epochs or self.epochs[1] == 1:
             return ""
         first, last = self.epochs

@@ -95,7 +95,7 @@ class Tile:
     marks: tuple[Overlays, ...] = ()
     """Overlays for the original, if it is displayed, and then for each augmented picture."""
     values: Mapping[str, Any] = field(default_factory=dict)
-    """Random values by CPU generator; None if the sample did not reach the generator."""
+    """Random values by CPU generator. A value is None if the sample did not reach the generator."""
     targets: tuple[str, ...] = ()
     """Texts of annotations that are not drawn, such as ``image_ids 17``, ``labels cat 0.70, dog
     0.30``.

@@ -214,7 +214,7 @@ def _channel(
 
 
 def _normalisation_hint(channels: Sequence[ChannelStatistics], enough: bool) -> str:
-    """Return a text about suspicious normalised values; empty if there are none.
+    """Return a text about suspicious normalised values, or an empty string if there are none.
 
     The limits are narrower if there are ``enough`` photos.
     """

@@ -288,7 +288,7 @@ def _time(worker: Worker, run: GraphRun, node_id: str) -> NodeTime:
 
 
 def _empty_pipeline_time(worker: Worker, run: GraphRun) -> float | None:
-    """Return the time of an empty pipeline for this batch size; None without image outputs."""
+    """Return the time of an empty pipeline for this batch size, or None without image outputs."""
     port = next(iter(run.images.values()), None)
     if port is None:
         return None

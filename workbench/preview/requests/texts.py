@@ -54,7 +54,7 @@ def shape_and_type_text(run: GraphRun, node: Node) -> str:
 
 
 Drawn = Mapping[str, Sequence[NDArray[Any] | None]]
-"""Random values of each sample by generator id; None if the sample does not reach the generator."""
+"""Random values of each sample by generator id. None means that a generator did not run for it."""
 
 
 def random_value_texts(run: GraphRun, sampled: Drawn) -> dict[str, list[str]]:
@@ -236,7 +236,7 @@ def target_texts(worker: Worker, run: GraphRun, label: Port | None) -> list[tupl
 
 
 def target_text(worker: Worker, run: GraphRun, port: Port, array: NDArray[Any]) -> str:
-    """Return a file path, or the class proportions of a one-hot label, as text; may be empty."""
+    """Return a file path or the proportions of a one-hot label as text, or "" for other values."""
     node = run.graph.node(port.node)
     if node.op in FEATURE_READERS and array.dtype == np.uint8:
         text = array.tobytes()[:_MOST_LETTERS].decode(errors="ignore")

@@ -57,7 +57,7 @@ class Step:
     node: Node
     extractor: ChainExtractor
     expression: str = ""
-    """Arithmetic as text in which ``x`` is the image: ``bitxor(x, 255)``; empty for operators."""
+    """Arithmetic as text in which ``x`` is the image: ``bitxor(x, 255)``, or "" for operators."""
     read: set[str] = field(default_factory=set)
 
     @property

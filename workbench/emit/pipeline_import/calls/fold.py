@@ -84,7 +84,7 @@ def _conditions(ops: Sequence[TracedOp]) -> Iterator[tuple[int, int]]:
 
 
 def _indices_to_fold(calls: NodeCalls, lines: Lines) -> list[int]:
-    """Return the indices of the calls to merge; empty if the calls can stay separate."""
+    """Return the indices of the calls to merge, or an empty list if the calls can stay separate."""
     if not any(call.opaque for _, call in calls):
         return []
     core = {

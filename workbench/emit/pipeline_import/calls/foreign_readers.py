@@ -207,7 +207,7 @@ def _replaced_arguments(op: TracedOp, kept: Collection[str] = ()) -> str:
 
 
 def _features_by_name(op: TracedOp, ops: Collection[TracedOp]) -> list[TracedOp] | None:
-    """Return a source that reads the same features or components; None if they are unsupported."""
+    """Return a source that reads the same features or components, or None if unsupported."""
     components = op.schema == "readers__Webdataset"
     names = op.args.get("ext" if components else "feature_names")
     names = (names,) if isinstance(names, str) else names

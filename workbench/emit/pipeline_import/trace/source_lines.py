@@ -96,7 +96,7 @@ class Lines:
         return Block((own[:-1], *self._start(op.name, own[-1])), self.source(op), branch=False)
 
     def targets(self, op: TracedOp) -> tuple[str, ...]:
-        """Return the variables to which a call's outputs are assigned; empty if unknown."""
+        """Return the variables to which a call's outputs are assigned, or () if unknown."""
         place = self._places[op.name]
         if place is None or op.name not in self._outermost:
             return ()
@@ -125,7 +125,7 @@ class Lines:
         return list(dict.fromkeys(found))
 
     def keywords(self, op: TracedOp) -> list[ast.keyword]:
-        """Return the keyword arguments of a call as syntax trees; empty if unknown."""
+        """Return the keyword arguments of a call as syntax trees, or an empty list if unknown."""
         statement = self._statements[op.name]
         if statement is None:
             return []
@@ -162,7 +162,7 @@ class Lines:
         return found
 
     def script_text(self, op: TracedOp) -> str:
-        """Return the text of the script or notebook that contains a call; empty if unknown."""
+        """Return the text of the script or notebook that contains a call, or "" if unknown."""
         place = self._places[op.name]
         return whole_text(place.file, self._sources) if place is not None else ""
 
@@ -248,7 +248,7 @@ class Lines:
 
 
 def notebook_of(file: str) -> str:
-    """Return the path of the notebook that a cell belongs to; empty if the file is not a cell."""
+    """Return the path of the notebook that a cell belongs to, or "" if the file is not a cell."""
     found = _CELL.fullmatch(file)
     return found["notebook"] if found else ""
 
@@ -268,7 +268,7 @@ def _cell_number(file: str) -> int:
 
 @lru_cache(maxsize=16)  # shared by all imports of a pipeline's files
 def _parse(text: str) -> tuple[ast.stmt, ...]:
-    """Return all statements of a file, outermost first; empty if it is not Python code."""
+    """Return all statements of a file, outermost first, or () if it is not Python code."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

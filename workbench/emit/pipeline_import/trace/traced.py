@@ -29,7 +29,7 @@ class Loss(NamedTuple):
 
     why: str
     place: str = ""
-    """Location in the user's code as shown in messages, such as ``train.py:12``; empty if unknown.
+    """Location in the user's code as shown in messages, such as ``train.py:12``, or "" if unknown.
     """
 
 
@@ -63,7 +63,7 @@ class TracedOp:
     """Pairs of the output edge's name and its device."""
     args: Mapping[str, Value] = field(default_factory=dict)
     places: tuple[SourceLocation, ...] = ()
-    """Call stack, outermost first; empty if DALI did not record it."""
+    """Call stack, outermost first, or an empty tuple if DALI did not record it."""
     module: str = ""
     """Module of the called function, such as ``nvidia.dali.fn`` or ``nvidia.dali.math``."""
     display: str = ""
@@ -71,11 +71,11 @@ class TracedOp:
     refused: str | None = None
     """Reason why DALI could not serialise the call (a Python function), or None."""
     kind: str = ""
-    """Source kind of a reader that replaces an unsupported reader; empty for other calls."""
+    """Source kind of a reader that replaces an unsupported reader, or "" for other calls."""
     dataset: str = ""
-    """Graph parameter for a reader's data; empty for the default parameter."""
+    """Graph parameter for a reader's data, or an empty string for the default parameter."""
     ports: tuple[str, ...] = ()
-    """Port names of the outputs; empty if these are the operator's ports in order."""
+    """Port names of the outputs, or an empty tuple if these are the operator's ports in order."""
     changed: str = ""
     """Description of differences from the source code."""
 

@@ -64,7 +64,7 @@ class Origin(NamedTuple):
     """The statements of a script that created a value, and the values of the names they use."""
 
     name: str
-    """The variable that has the value; empty if ``text`` is an expression."""
+    """The variable that has the value, or an empty string if ``text`` is an expression."""
     text: str
     scope: Scope
     is_simple: bool = True
@@ -218,7 +218,7 @@ def _require_plain(value: Any) -> None:
 
 
 def _creates_equal(code: str, function: str, value: Any) -> bool | None:
-    """Return whether a function's code creates an equal value; None if it cannot be pickled."""
+    """Return whether a function's code creates an equal value, or None if it cannot be pickled."""
     try:
         wanted = pickle.dumps(value)
     except Exception:
