@@ -196,6 +196,7 @@ def test_a_pytorch_loader_returns_them_under_their_names(kind: str, tmp_path: Pa
     assert sum(len(batch[next(iter(graph.outputs))]) for batch in found) == COUNT
     unchecked = "The records are not checked" if kind == "tfrecord" else "Labels (cls) are not"
     assert unchecked in (tmp_path / "loader.py").read_text()
+    assert any(unchecked in note for note in export(graph, "pytorch").notes)
     first = found[0]
     assert list(first) == list(graph.outputs)
     if kind == "tfrecord":

@@ -20,6 +20,7 @@ from workbench.cli import main
 from workbench.emit.targets import export
 from workbench.errors import DataError, GraphExportError, WorkbenchError
 from workbench.graph import Graph
+from workbench.graph.builder import samplers
 from workbench.graph.checks.check_samplers import sampler_warnings
 from workbench.graph.variants.validation import validation_graph
 from workbench.sources.kinds._sampler import Sampler
@@ -311,6 +312,19 @@ def test_samplers_of_pytorch_become_options(animals: Path) -> None:
         ),
     ):
         assert wb.read(animals, sampler=given).sources[0].args == expected
+
+
+def test_more_weights_than_a_graph_stores_are_stored_by_class_or_refused(
+    animals: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(samplers, "_MOST_STORED", COUNT - 1)
+    by_sample = [1 / LABELS.count(label) for label in LABELS]
+    given = wb.read(animals, weights=by_sample).sources[0].args
+    assert given == {"weights": tuple(1 / LABELS.count(label) for label in range(3))}
+    same = sampler(**given).epoch(3) == sampler(sample_weights=by_sample).epoch(3)
+    assert same.all()
+    with pytest.raises(DataError, match="sample_weights has 19 values, and a graph stores at most"):
+        wb.read(animals, weights=[*by_sample[:-1], 7.0])
 
 
 @pytest.mark.parametrize(

@@ -188,7 +188,7 @@ def describe_unlisted(
     """
     place = os.path.abspath(data)
     inner = os.path.relpath(root, place)
-    listed = [name if inner == "." else os.path.join(inner, name) for name in names]
+    listed = {name if inner == "." else os.path.join(inner, name) for name in names}
     above = {place, *map(str, Path(place).parents)}
     folders = {*map(os.path.dirname, listed)}
     folders |= {os.path.relpath(path, place) for path in watched if path not in above}

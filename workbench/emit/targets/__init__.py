@@ -31,6 +31,7 @@ from workbench.graph.execution.dataset_parameters import (
     data_constant,
     datasets_as_read,
     parameter_of,
+    parameters,
     source_kind,
     with_data_constants,
     with_data_sides,
@@ -341,6 +342,9 @@ def export_resolved(
             "this graph."
             for node in nodes_with_unseen_randomness(resolved)
         ]
+    if found.skips_bad and not beside:
+        kinds = parameters(resolved.nodes).values()
+        notes += dict.fromkeys(kind.program_note for kind in kinds if kind.program_note)
     options = {"with_": with_, "reads": dict(reads), "beside": dict(beside or {})}
     options["file"] = "" if file in files else file
     return Export(target, files, tuple(notes), options)

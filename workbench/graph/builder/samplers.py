@@ -48,6 +48,10 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
                 "one weight per sample."
             )
         found |= _weight_options(dataset, weights, labels, 0 if kind.targets else classes)
+    own = found.get("sample_weights", ())
+    if len(own) > _MOST_STORED and (shared := _weights_by_class(own, labels, classes)):
+        found["weights"] = shared
+        del found["sample_weights"]
     for name in SAMPLER_OPTIONS:
         if isinstance(value := found.get(name), list) and len(value) > _MOST_STORED:
             raise DataError(
@@ -81,6 +85,14 @@ def _weight_options(
         f"weights has {size:,} values, but {dataset} has {classes:,} classes and "
         f"{len(labels):,} samples. Pass one weight per class or per sample."
     )
+
+
+def _weights_by_class(weights: list[float], labels: list[int], classes: int) -> list[float]:
+    """Return the weight of each class if all its samples have the same, else an empty list."""
+    by_class = dict(zip(labels, weights, strict=True))
+    if -1 in by_class or [*map(by_class.get, labels)] != weights:
+        return []
+    return [by_class.get(label, 1.0) for label in range(classes)]
 
 
 def _converted(sampler: Any, count: int) -> dict[str, Any]:
