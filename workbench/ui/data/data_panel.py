@@ -454,19 +454,21 @@ class DataPanel:
         self.found = None
         return _UNCHECKED
 
-    def _check_files(self, cancelled: threading.Event, note: OnProgress) -> FolderCheck:
+    def _check_files(self, cancelled: threading.Event, on_progress: OnProgress) -> FolderCheck:
         updated = 0.0
 
         def progress(done: int, total: int) -> None:
             nonlocal updated
             if time.monotonic() - updated > _TOLD_EVERY:
                 updated = time.monotonic()
-                note(done / max(1, total), f"Checked {done:,} of {total:,} files.")
+                on_progress(done / max(1, total), f"Checked {done:,} of {total:,} files.")
 
         def on_silence(silent: bool) -> None:
             warn_of_silence(silent)
             if silent:
-                note(self.checked_share or 0.0, f"The check is not progressing: {NO_ANSWER}.")
+                on_progress(
+                    self.checked_share or 0.0, f"The check is not progressing: {NO_ANSWER}."
+                )
 
         return check_folder(
             self._read, progress, cancelled.is_set, roots=self._roots, on_silence=on_silence
