@@ -90,7 +90,7 @@ OF_ANOTHER_KIND: list[tuple[Mistake, str]] = [
     (lambda g: wb.Benchmark(g, ".", devices=("gpu",)), "devices is 'gpu' (str). Use one of cpu"),
     (
         lambda g: wb.Benchmark(g, ".", devices=()),
-        "devices is empty. Use one or more of: cpu, mixed.",
+        "devices is empty. Use one or more of cpu, mixed.",
     ),
     (lambda g: wb.Benchmark(g, ".", regimes=("decod",)), "Did you mean decode?"),
     (lambda g: wb.Benchmark(g, ".", peers=("torchvison",)), "peers is 'torchvison'"),
@@ -160,7 +160,7 @@ OUT_OF_RANGE: list[tuple[type[wb.WorkbenchError], Mistake, str]] = [
     (wb.GraphEditError, lambda g: wb.numba_node(3)(abs), "3 is not a type and layout"),
     (wb.GraphExportError, lambda g: wb.export(g, "pytorc"), "Did you mean pytorch?"),
     (wb.GraphFormatError, lambda g: wb.load_recipe("simcl"), "Did you mean simclr?"),
-    (wb.GraphFormatError, lambda g: wb.load_graph("x"), "This is not JSON"),
+    (wb.GraphFormatError, lambda g: wb.load_graph("x"), "The text is not valid JSON"),
     (wb.GraphFormatError, lambda g: wb.compare(3, g), "3 (int) is not a graph"),
     (wb.CatalogError, lambda g: wb.load_catalog()["rotat"], "Did you mean rotate"),
     (wb.CatalogError, lambda g: wb.load_catalog()[3], "3 is not an operator"),

@@ -323,7 +323,7 @@ def test_what_cannot_go_to_a_target_writes_nothing(tmp_path: Path) -> None:
         (["preview", "simclr", "-o", "s.png"], 2, "--data"),
         (["bench", "simclr", "--data", ".", "--threads", "0"], 2, "threads"),
         (["export", "simclr", "--target", "scrypt", "-o", "p.py"], 2, "script"),
-        (["export", "simclr", "--target", "jax", "-o", "jax.py"], 2, "hide the module jax"),
+        (["export", "simclr", "--target", "jax", "-o", "jax.py"], 2, "hides the module 'jax'"),
         (["export", "two-view", "--target", "notebook", "-o", "p.py"], 2, "Name it p.ipynb"),
         (["export", "simclr", "-o", "/nowhere/p.py"], 2, "cannot be written: No such file"),
         (["share", "simclr", "--data", ".", "-o", "."], 2, ". is a folder"),

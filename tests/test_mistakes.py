@@ -119,7 +119,7 @@ MISTAKES = {
     "wb.Grid(thread=(1,))": ("UnknownNameError", "Did you mean threads?"),
     "wb.Grid(threads=(0,), batch_size=(8,))": ("ArgumentError", "Use ascending values"),
     "wb.watch(g)": ("ArgumentError", "loader has type Graph"),
-    "wb.audit(g)": ("ArgumentError", "make_loader has type Graph"),
+    "wb.audit(g)": ("ArgumentError", "make_loader has type 'Graph'"),
     'wb.export(g).write("photos/cat/cat_01.jpg")': ("SaveError", "Name it cat_01.py"),
     'g.save("mine.png")': ("ArgumentError", "ends in .json"),
     "g[0]": ("UnsupportedUseError", "or a node's name: graph['reader']"),

@@ -33,7 +33,12 @@ def encode_text(text: str, path: str | Path) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise SaveError(f"{path} was not written: {error}.") from None
+        raise SaveError(f"{path} was not written: {_surrogate_text(error)}.") from None
+
+
+def _surrogate_text(error: UnicodeEncodeError) -> str:
+    found = ascii(error.object[error.start])
+    return f"the text contains half a character ({found}), which UTF-8 cannot store"
 
 
 def write_folder(path: str | Path, files: Mapping[str, str | bytes]) -> list[Path]:
@@ -52,7 +57,7 @@ def write_folder(path: str | Path, files: Mapping[str, str | bytes]) -> list[Pat
             (temporary / name).write_bytes(data)
         os.replace(temporary, target)  # replaces an empty folder
     except (OSError, UnicodeEncodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
+        reason = error.strerror if isinstance(error, OSError) else _surrogate_text(error)
         raise SaveError(f"{target} was not written: {reason or error}.") from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

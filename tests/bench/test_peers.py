@@ -199,10 +199,10 @@ def test_a_factory_gets_files_batch_size_and_threads_and_is_called_again(
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("nothing", "own_factories:nothing yielded no batch"),
+        ("nothing", "'own_factories:nothing' yielded no batch"),
         ("failing", "ValueError: 7 is no hue"),
-        ("uncounted", "A batch has type int. Return a tuple of outputs"),
-        ("missing", "own_factories has no function missing"),
+        ("uncounted", "A batch has type 'int', not tuple. Return a tuple of outputs"),
+        ("missing", "The module 'own_factories' has no function 'missing'"),
     ],
 )
 def test_a_factory_that_fails_says_why(name: str, words: str, tmp_path: Path, photos: Path) -> None:

@@ -110,7 +110,7 @@ def test_a_record_of_version_1_is_read() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "not JSON"),
+        ("{", "not valid JSON"),
         ("[]", "its format is 'list'"),
         ('{"format": "dali-workbench-graph"}', "'dali-workbench-graph'"),
         (
@@ -138,7 +138,7 @@ def test_a_damaged_record_says_so(key: str) -> None:
 def test_a_value_of_the_wrong_type_says_which() -> None:
     record = FULL.to_json()
     record["machine"]["cores"] = "many"
-    with pytest.raises(RecordFormatError, match=r"damaged: Expected `int`, got `str`.*cores"):
+    with pytest.raises(RecordFormatError, match=r"damaged .Expected `int`, got `str`.*cores"):
         load_report(json.dumps(record))
 
 

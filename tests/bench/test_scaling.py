@@ -149,7 +149,7 @@ def test_a_source_that_reads_no_shard_is_named(
     monkeypatch.setattr(
         "workbench.bench.experiments.speed_experiment.load_catalog", lambda: catalog
     )
-    with pytest.raises(EngineError, match=r"reader: .* cannot read a shard"):
+    with pytest.raises(EngineError, match=r"reader: .* cannot read a part of its data"):
         ProcessScalingExperiment(graph, str(photos), (1, 2), measurement_config=SHORT).run()
 
 

@@ -76,7 +76,7 @@ def test_a_row_can_overrule_whether_an_operator_is_usable() -> None:
         ("[rotate]\ncategory = 'color'", r"category 'color'.*Did you mean colour"),
         ("[rotate]\ninputs = ['picture']", r"inputs: kind 'picture'.*Known: encoded, image"),
         ("[rotate]\ninputs = ['image', 'mask']", r"'inputs' lists 2 kinds, but the operator"),
-        ("[rotate]\noutputs = {a='image', b='mask'}", r"outputs has 2 ports, but the operator"),
+        ("[rotate]\noutputs = {a='image', b='mask'}", r"'outputs' lists 2 ports, but the operator"),
         (
             "[rotate]\nmutually_exclusive = [['angel']]",
             r"exclusive: argument 'angel'.*Did you mean angle",

@@ -59,7 +59,7 @@ def test_an_unreadable_image_is_named_and_has_an_exit_code(folder: Path) -> None
 def test_what_cannot_be_compared_is_a_usage_error(folder: Path) -> None:
     (folder / "empty.py").write_text("x = 1")
     for what, words in (
-        ("m.py:missing", "m.py has no function missing. Functions there: predict."),
+        ("m.py:missing", "m.py has no function 'missing'. It has predict."),
         ("imagenet-evl", "Did you mean imagenet-eval?"),
         ("empty.py", "empty.py"),
     ):

@@ -149,7 +149,7 @@ def test_a_script_without_end_is_ended(case: str, spot: Path) -> None:
     start = time.monotonic()
     message = refused(written(spot, text), "--seconds", 1, there=False)
     assert time.monotonic() - start < 20
-    assert f"script.py:{line}: it did not finish within 1 s" in message
+    assert f"script.py:{line}: the script did not finish within 1 s" in message
 
 
 @pytest.mark.parametrize("case", one_in(3, bad.ENDING))
@@ -179,7 +179,7 @@ def test_of_two_pipelines_one_is_named(spot: Path) -> None:
 
 def test_arguments_that_are_not_given_are_named(spot: Path) -> None:
     script = written(spot, bad.NEEDY)
-    assert "good requires data, size. Pass --arg data=... --arg size=..." in refused(script)
+    assert "'good' requires 'data', 'size'. Pass --arg data=... --arg size=..." in refused(script)
     option = "import argparse\nargparse.ArgumentParser().add_argument('--size', default=224)\n"
     assumed = written(spot, bad.NEEDY + option)
     result = run("import", assumed, "--arg", "data=photos", "-o", spot / "graph.json")
@@ -187,7 +187,7 @@ def test_arguments_that_are_not_given_are_named(spot: Path) -> None:
     (spot / "graph.json").unlink()
     script = written(spot, bad.NEEDY)
     message = refused(script, "--arg", "data=photos", "--arg", "size=3", "--arg", "sise=3")
-    assert "has no argument sise" in message
+    assert "has no argument 'sise'" in message
     given = ["--arg", "data=photos", "--arg", "size=64"]
     assert run("import", script, *given, "-o", spot / "graph.json").exit_code == 0
 
@@ -229,7 +229,10 @@ def trace_with_little_memory(worker: Worker, path: str) -> Any:
 
 def test_a_script_that_takes_memory_without_end(spot: Path) -> None:
     script = written(spot, bad.GREEDY)
-    with Engine() as engine, pytest.raises(ImportFailedError, match=r"script\.py:2: it used more"):
+    with (
+        Engine() as engine,
+        pytest.raises(ImportFailedError, match=r"script\.py:2: the script used more"),
+    ):
         engine.call(trace_with_little_memory, str(script))
 
 

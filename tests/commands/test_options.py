@@ -211,7 +211,7 @@ def test_a_file_without_a_graph_is_a_bad_argument(command: str, tmp_path: Path) 
     words = [command, path, *OPTIONS.get(command, ())]
     done = CliRunner().invoke(main, [str(word) for word in words])
     assert done.exit_code == 2, done.output
-    assert "This is not a graph file" in done.output
+    assert "The text is not a graph file" in done.output
 
 
 def test_a_file_without_a_record_is_a_bad_argument(tmp_path: Path) -> None:
@@ -220,4 +220,4 @@ def test_a_file_without_a_record_is_a_bad_argument(tmp_path: Path) -> None:
     for words in (["compare", path, path], ["records", path]):
         done = CliRunner().invoke(main, [str(word) for word in words])
         assert done.exit_code == 2, done.output
-        assert "This is not a record of measurements" in done.output
+        assert "The text is not a record of measurements" in done.output

@@ -221,4 +221,5 @@ def test_what_is_not_there_is_told_at_once_or_with_the_reason(
     assert not seen
     refused = optimise(photos, tmp_path, "--apply", "colour-into-twist")
     assert refused.exit_code == 1
-    assert "not one of the proposals (slower: 0.67 times)" in refused.output
+    assert "There is no proposal" in refused.output
+    assert "(slower: 0.67 times)" in refused.output

@@ -27,9 +27,9 @@ FOLDERS = dict.fromkeys(
 )
 TRANSFORMS = {
     **FOLDERS,
-    "augmix": r"mixed: .* has no random\.beta, .* Remove it, or export for pytorch",
+    "augmix": r"mixed: .* has no random\.beta, .* Remove the node, or export for pytorch",
     "chest-xray": r"affine: .* samples its own affine map .* and accepts no matrix\. Remove",
-    "colour-constancy": r"normalize\.std: .* does not sample std\. Remove it",
+    "colour-constancy": r"normalize\.std: .* does not sample 'std'\. Change this argument",
     "ct-slice": r"restored_2: .* this combines 2 images\. Remove it",
     "document-warp": r"warp: .* samples its own perspective and accepts no matrix\. Remove",
     "grid-mask": r"mask: .* grid.*\. Remove it",

@@ -209,7 +209,9 @@ def test_dynamic_mode_clips_as_the_script(tmp_path: Path) -> None:
 
 def test_a_function_of_the_same_name_is_refused() -> None:
     nodes = [*cropping().nodes, Node("own", "python_function", {"function": "clip_boxes"})]
-    with pytest.raises(GraphError, match="Exported programs already define clip_boxes"):
+    with pytest.raises(
+        GraphError, match="Exported programs already define a function 'clip_boxes'"
+    ):
         helper_sources({"clip_boxes"}, nodes)
 
 

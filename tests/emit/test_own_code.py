@@ -86,7 +86,7 @@ def test_what_cannot_carry_it_says_why(target: str, inside: bool, catalog: Catal
     with_ = "training" if target == "triton" else ""  # else a drawn block is left out
     with pytest.raises(GraphExportError) as told:
         export(graph, target, catalog, with_=with_)
-    assert str(told.value).startswith("grey_world calls the Python function grey_world, but ")
+    assert str(told.value).startswith("grey_world calls the Python function 'grey_world', but ")
     assert REFUSE[target] in str(told.value)
     assert str(told.value).endswith("Export the graph as a script, or remove the node.")
 

@@ -390,13 +390,17 @@ def test_a_file_may_have_a_name_that_hides_no_module(target: str) -> None:
 @pytest.mark.parametrize(
     ("target", "name", "message"),
     [
-        ("script", "nvidia.py", "hide the module nvidia, .* for example pipe.py"),
-        ("script", "folder/numpy.py", "folder/numpy.py was not written: .* hide the module numpy"),
-        ("script", "random.py", "hide the module random"),
-        ("pytorch", "torch.py", "hide the module torch"),
-        ("tensorflow", "tensorflow.py", "hide the module tensorflow"),
-        ("paddle", "paddle.py", "hide the module paddle"),
-        ("ray", "pyarrow.py", "hide the module pyarrow"),  # imported in a function
+        ("script", "nvidia.py", "hides the module 'nvidia', .* for example pipe.py"),
+        (
+            "script",
+            "folder/numpy.py",
+            "folder/numpy.py was not written: .* hides the module 'numpy'",
+        ),
+        ("script", "random.py", "hides the module 'random'"),
+        ("pytorch", "torch.py", "hides the module 'torch'"),
+        ("tensorflow", "tensorflow.py", "hides the module 'tensorflow'"),
+        ("paddle", "paddle.py", "hides the module 'paddle'"),
+        ("ray", "pyarrow.py", "hides the module 'pyarrow'"),  # imported in a function
         ("notebook", "train.py", r"a \.ipynb file, not \.py\. Name it train\.ipynb"),
         ("script", "train.ipynb", r"a \.py file, not \.ipynb\. Name it train\.py"),
     ],

@@ -79,7 +79,10 @@ def test_a_pipeline_that_was_made_goes_before_functions() -> None:
     )
     assert find_pipeline(found((pipe,), train=train), None, {}).make() is pipe
     message = refusal(found(train=train, pipe=pipe), data="photos")
-    assert "so no function has the argument data. Select a function: --pipeline train" in message
+    assert (
+        "so no function receives the argument 'data'. Select a function: --pipeline train"
+        in message
+    )
     assert refusal(found(train=train, pipe=pipe), "pipe", data="photos") == message
 
 
@@ -94,7 +97,7 @@ def test_a_name() -> None:
     assert refusal(both, "zzz").endswith("It has pipe, other, train.")
     assert "2 pipelines" not in refusal(found(x=3), "x")
     assert refusal(found(x=3), "x") == (
-        "train.py: x has type int, but must be a pipeline or a function that returns one. "
+        "train.py: 'x' has type int, but must be a pipeline or a function that returns one. "
         "Select another name with --pipeline."
     )
 
@@ -134,9 +137,9 @@ def crop(data, strength):
 def test_arguments() -> None:
     scripts = found(train=train)
     lacking = refusal(found(crop=crop))
-    assert "crop requires data, strength. Pass --arg data=... --arg strength=..." in lacking
+    assert "'crop' requires 'data', 'strength'. Pass --arg data=... --arg strength=..." in lacking
     assert 'args={"data": ...}' in lacking
-    assert "has no argument sise. It has data, size" in refusal(scripts, sise=1, data="x")
+    assert "has no argument 'sise'. It has data, size" in refusal(scripts, sise=1, data="x")
 
 
 def test_a_function_that_makes_something_else() -> None:
@@ -144,7 +147,7 @@ def test_a_function_that_makes_something_else() -> None:
         return 3
 
     factory = find_pipeline(found(build_pipeline=build_pipeline), None, {})
-    with pytest.raises(ImportFailedError, match="build_pipeline returns a value of type int"):
+    with pytest.raises(ImportFailedError, match="'build_pipeline' returns a value of type int"):
         factory.make()
 
 
@@ -168,7 +171,7 @@ def test_our_own_scripts_get_a_folder() -> None:
     given = find_pipeline(found(build_pipeline=build_pipeline), None, {"data": "photos"})
     assert (given.placeholders, given.notes) == ((), ())
     other = found((), "def pipe(folder): read(folder)", build_pipeline=build_pipeline)
-    assert "build_pipeline requires data. Pass --arg data=..." in refusal(other)
+    assert "'build_pipeline' requires 'data'. Pass --arg data=..." in refusal(other)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_an_error_with_its_line_and_the_last_words(engine: Engine, tmp_path: Pat
 def test_time(engine: Engine, tmp_path: Path) -> None:
     message = message_of(engine, tmp_path, "x = 1\nwhile True:\n    pass\n", 0.5)
     assert message.startswith("train.py:")
-    assert "it did not finish within 0.5 s" in message
+    assert "the script did not finish within 0.5 s" in message
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_time(engine: Engine, tmp_path: Path) -> None:
 )
 def test_time_where_the_log_is_gone(harm: str, engine: Engine, tmp_path: Path) -> None:
     message = message_of(engine, tmp_path, f"import os\n{harm}\nwhile True:\n    pass\n", 0.5)
-    assert "it did not finish within 0.5 s" in message
+    assert "the script did not finish within 0.5 s" in message
 
 
 def test_what_a_terminal_would_obey_is_written_out(engine: Engine, tmp_path: Path) -> None:

@@ -121,7 +121,9 @@ def test_methods_factories_and_configurations(brought: Any) -> None:
         "        return fn.resize(fn.decoders.image(j), size=self.side + plus)\n"
     )
     assert sizes(brought(text, data_dir="photos", side=8, plus=2)) in ([(10,)], [10])
-    with pytest.raises(ImportFailedError, match=r"Loader\.pipeline requires data_dir, side, plus"):
+    with pytest.raises(
+        ImportFailedError, match=r"'Loader\.pipeline' requires 'data_dir', 'side', 'plus"
+    ):
         brought(text)
     text = HEAD + (
         "def loader(cfg, rank):\n"
@@ -212,7 +214,9 @@ def test_defaults_of_the_command_line_are_assumed_and_reported(brought: Any) -> 
 
 
 def test_what_nobody_gives_is_asked_for_with_its_flag(brought: Any) -> None:
-    with pytest.raises(ImportFailedError, match=r"Val requires batch_size, .*--arg crop=\.\.\."):
+    with pytest.raises(
+        ImportFailedError, match=r"'Val' requires 'batch_size', .*--arg crop=\.\.\."
+    ):
         brought(HEAD + CLASS + MAIN)
     with pytest.raises(ImportFailedError, match=r"train\.py:7: .*Pass it: --arg args\.rank="):
         brought(HEAD + CLASS + MAIN, **GIVEN, crop=64)

@@ -157,7 +157,7 @@ def test_main_is_run_if_it_is_selected(trace: Any) -> None:
     traced = trace(HEAD + ONE + main, "__main__", side=24)
     assert next(op for op in traced.pipeline.ops if op.display == "resize").args["size"] == (24.0,)
     assert traced.notes == ("the script was stopped at train.py:14, where it runs a pipeline",)
-    with pytest.raises(ImportFailedError, match="__main__ reads no option sides"):
+    with pytest.raises(ImportFailedError, match="__main__ reads no option 'sides'"):
         trace(HEAD + ONE + main, "__main__", sides=24)
     with pytest.raises(ImportFailedError, match=r", or select what calls it: --pipeline create\|"):
         trace(HEAD + ONE + main, "one")
@@ -178,7 +178,7 @@ def test_the_class_form(trace: Any) -> None:
     traced = trace(text, data="photos")
     assert ops(traced) == ["File"]
     assert traced.name == "old"
-    with pytest.raises(ImportFailedError, match=r"Old requires data\. Pass --arg data=\.\.\."):
+    with pytest.raises(ImportFailedError, match=r"'Old' requires 'data'\. Pass --arg data=\.\.\."):
         trace(text)
 
 
@@ -221,8 +221,8 @@ def test_conditions_and_imports_beside_the_script(trace: Any, tmp_path: Path) ->
     ("text", "pipeline", "args", "message"),
     [
         (ONE, "oen", {}, "train.py has no pipeline 'oen'. Did you mean one?"),
-        (ONE + "a = one('x')\n", None, {"size": 3}, "creates its pipeline itself"),
-        ("def f(): return 3\n", "f", {}, "f returns a value of type int. Return an nvidia"),
+        (ONE + "a = one('x')\n", None, {"size": 3}, "creates its pipeline at the top level"),
+        ("def f(): return 3\n", "f", {}, "'f' returns a value of type int. Return an nvidia"),
         (ONE, "one", {"data_dir": "x", "size": "wide"}, r"train.py:8: "),
     ],
 )

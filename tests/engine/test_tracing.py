@@ -294,7 +294,7 @@ def test_files_that_are_not_there(name: str, tmp_path: Path) -> None:
 def test_a_serialised_pipeline_takes_no_arguments(tmp_path: Path) -> None:
     (tmp_path / "p.dali").write_bytes(b"x")
     for given in ({"pipeline": "one"}, {"args": {"a": 1}}):
-        with pytest.raises(wb.ImportFailedError, match="takes no pipeline name and no arguments"):
+        with pytest.raises(wb.ImportFailedError, match="has no pipeline name and no arguments"):
             wb.from_file(tmp_path / "p.dali", **given)  # type: ignore[arg-type]
     with pytest.raises(wb.PipelineFormatError, match=r"p\.dali: This is not a pipeline"):
         wb.from_file(tmp_path / "p.dali")

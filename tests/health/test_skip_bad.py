@@ -247,7 +247,7 @@ def test_what_cannot_be_skipped_is_told(small_photos: list[bytes], tmp_path: Pat
     [
         *((each, "any.py", "--skip-bad") for each in ("proxy", "torchvision", "albumentations")),
         ("triton", "folder", "--skip-bad"),
-        ("jax", "jax.py", "hide the module jax"),
+        ("jax", "jax.py", "hides the module 'jax'"),
     ],
 )
 def test_what_is_known_to_fail_is_refused_before_the_check(

@@ -382,7 +382,7 @@ def test_an_interrupted_run_keeps_what_was_measured(graph: Graph, photos: Path) 
 
 @pytest.mark.parametrize(
     ("what", "words"),
-    [(3, "is of type int"), (lambda data: "text", "returns no image"), ("missing.py:f", "no file")],
+    [(3, "has type 'int'"), (lambda data: "text", "returns no image"), ("missing.py:f", "no file")],
 )
 def test_what_is_no_pipeline_is_refused(what: Any, words: str, graph: Graph, small: Path) -> None:
     with pytest.raises(ArgumentError, match=words):

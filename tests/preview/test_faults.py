@@ -128,7 +128,7 @@ def test_sigstop(hurt: Engine, folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     error = in_a_change(hurt, folder, lambda pid: None)
     assert isinstance(error, WorkerTimeoutError)
     assert "No response within 2 s" in str(error)
-    assert "The next change starts a new one; fewer tiles take less time" in str(error)
+    assert "The next change starts a new worker; fewer tiles take less time" in str(error)
     monkeypatch.undo()
     assert_the_next_change_works(hurt, folder)
 

@@ -302,7 +302,7 @@ def test_a_script_that_never_answers_is_ended(
     script = ExportedScript(
         Code(text, {}), open_datasets(photos), "cpu", str(tmp_path), lambda: None
     )
-    with pytest.raises(WorkerTimeoutError, match="for an endless loop"), script:
+    with pytest.raises(WorkerTimeoutError, match="has an endless loop"), script:
         pass
     assert script._process.poll() is not None
 

@@ -336,7 +336,7 @@ def test_no_cell_can_write_the_images_down() -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("tensorflow", "reader: it reads data with Python"),
+        ("tensorflow", "reader: this node reads data with Python"),
         ("dynamic", "reader: DALI's dynamic mode has no reader like read_images"),
     ],
 )

@@ -260,7 +260,7 @@ def _input_kinds(op: OpSpec, kinds: list[str], where: str) -> tuple[PortSpec, ..
     """Return an operator's inputs with these port kinds, adding unnamed inputs if needed."""
     if len(kinds) > (most := max(len(op.inputs), op.max_inputs)):
         raise CatalogError(
-            f"{where}: 'inputs' lists {len(kinds)} kinds, but the operator's maximum is {most}. "
+            f"{where}: 'inputs' lists {len(kinds)} kinds, but the operator has at most {most}. "
             "Remove the others."
         )
     further = (replace(op.input(i), optional=False) for i in range(len(op.inputs), len(kinds)))
@@ -278,7 +278,8 @@ def _output_kinds(op: OpSpec, kinds: Mapping[str, str], where: str) -> tuple[Por
     arguments_say = op.reads and len(kinds) > len(op.outputs)  # some readers: the number of outputs
     if op.outputs and not arguments_say and len(kinds) != len(op.outputs):
         raise CatalogError(
-            f"{where}: outputs has {len(kinds)} ports, but the operator has {len(op.outputs)}."
+            f"{where}: 'outputs' lists {len(kinds)} ports, but the operator has "
+            f"{len(op.outputs)}. List one per output."
         )
     return tuple(
         PortSpec(name, follows=True)

@@ -59,13 +59,16 @@ class EmbeddedGraph:
             text = unpack.decompress(base64.b64decode(self.data, validate=True), _LONGEST)
             found = json.loads(text) if unpack.eof else None
         except (ValueError, zlib.error, RecursionError):
-            raise GraphFormatError(f"It is damaged. {_INSTEAD}") from None
+            raise GraphFormatError(f"The stored graph is damaged. {_INSTEAD}") from None
         if not unpack.eof:
             raise GraphFormatError(
-                f"It is damaged: it is cut off, or longer than {_LONGEST:,} bytes. {_INSTEAD}"
+                f"The stored graph is damaged: it is cut off, or longer than {_LONGEST:,} bytes. "
+                f"{_INSTEAD}"
             )
         if not isinstance(found, dict):
-            raise GraphFormatError(f"It is damaged: it is not a JSON object. {_INSTEAD}")
+            raise GraphFormatError(
+                f"The stored graph is damaged: it is not a JSON object. {_INSTEAD}"
+            )
         return found
 
 

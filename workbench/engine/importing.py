@@ -154,8 +154,8 @@ def from_file(
         return from_saved(file, file.stem, pipeline)
     if pipeline is not None or args:
         raise ImportFailedError(
-            f"{path} is a serialised pipeline, which takes no pipeline name and no arguments. "
-            "Omit them."
+            f"{path} is a serialised pipeline, which has no pipeline name and no arguments. Omit "
+            "both."
         )
     try:
         with file.open("rb") as opened:
@@ -183,15 +183,18 @@ def _embedded(
     if found is None:
         return None
     if pipeline is not None and not _defines_pipeline(text, pipeline):
-        raise GraphFormatError(f"It does not contain the pipeline {pipeline}.")
+        raise GraphFormatError(f"The stored graph has no pipeline {pipeline!r}.")
     reads = parameters(found.graph.nodes)
     if others := args.keys() - reads.keys():
         raise GraphFormatError(
-            f"It has no parameter {', '.join(sorted(others))}, only {', '.join(reads) or 'none'}."
+            f"The stored graph has no parameter {', '.join(map(repr, sorted(others)))}. It has "
+            f"{', '.join(reads) or 'none'}."
         )
     if source is not None:
         if not all(each.finds_data for each in found.graph.sources):
-            raise GraphFormatError("Its source does not read the kind of data that was passed.")
+            raise GraphFormatError(
+                "The source of the stored graph does not read this kind of data."
+            )
         graph = with_datasets(found.graph, dict.fromkeys(reads, open_dataset(source)))
         found = replace(found, document=found.document.with_graph(graph))
     folder = next((str(args[name]) for name in reads if name in args), "")
@@ -227,7 +230,7 @@ def _from_script(
         traced = _in_worker(trace_source, str(file), pipeline, args, seconds)
     except ImportFailedError as error:
         meant = pipeline is not None or "has no pipeline" in str(error)
-        if not of_dali and f"has no {pipeline or 'pipeline'}" in str(error):
+        if not of_dali and "has no pipeline" in str(error):
             return composition()
         if of_others and meant:  # it has both, and a composition may be intended
             with suppress(ImportFailedError):

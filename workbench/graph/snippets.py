@@ -22,6 +22,7 @@ from workbench.graph.edits.edit import free_id, free_seed, ports_at, scoped
 from workbench.graph.edits.fragment import add_nodes, common_scope, copy_fragment, with_generators
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import KIND_WORDS
 from workbench.graph.storage.io import (
     dump_json,
     graph_from_json,
@@ -58,7 +59,8 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
     name = " ".join(name.split())
     if not 1 <= len(name) <= LONGEST_NAME:
         raise GraphEditError(
-            f"A snippet's name has {len(name)} characters. Use 1 to {LONGEST_NAME}."
+            f"The name of a snippet has 1 to {LONGEST_NAME} characters, but this one has "
+            f"{len(name)}. Use another name."
         )
     if not nodes:
         raise GraphEditError("No node is selected. Select the nodes to save as a snippet.")
@@ -71,7 +73,7 @@ def make_snippet(graph: Graph, catalog: Catalog, nodes: Collection[str], name: s
         if port_kind(graph, catalog, edge.source) != "image":
             raise GraphEditError(
                 f"{edge.target}.{edge.input} is connected to {edge.source}, which is not an "
-                f"image. Select {edge.source.node} too, or set {edge.input} to a value."
+                f"image. Select {edge.source.node!r} too, or set {edge.input!r} to a value."
             )
     sources = dict.fromkeys(edge.source for edge in into)
     if len(sources) != 1:
@@ -105,13 +107,13 @@ def branch_snippet(
     kind = port_kind(graph, catalog, source)
     if kind != "image":
         raise GraphEditError(
-            f"The snippet {snippet.name} needs an image, but {source} is {kind}. Add it after an "
-            "image."
+            f"The snippet {snippet.name!r} needs an image, but {source} outputs "
+            f"{KIND_WORDS[kind]}. Add it after an image."
         )
     unknown = next((node.op for node in snippet.part.walk() if catalog.find(node.op) is None), None)
     if unknown is not None:
         raise GraphEditError(
-            f"The snippet {snippet.name} uses {unknown}, which this DALI version lacks. Save it "
+            f"The snippet {snippet.name!r} uses {unknown}, which this DALI version lacks. Save it "
             "again without that node."
         )
     before = graph.nodes
@@ -197,7 +199,7 @@ def image_of(graph: Graph, catalog: Catalog, template: Part, node: str) -> Port:
         if port_kind(graph, catalog, port) == "image":
             return port
     raise GraphEditError(
-        f"{template.name} needs an image, but {node} outputs none. Add it after another node."
+        f"{template.name!r} needs an image, but {node!r} outputs none. Add it after another node."
     )
 
 
@@ -233,12 +235,13 @@ def _branch(
         return graph, end, end.node
     if (kind := port_kind(graph, catalog, source)) != "image":
         raise GraphEditError(
-            f"{template.name} needs an image, but {source} outputs {kind}. Add it after an image."
+            f"{template.name!r} needs an image, but {source} outputs {KIND_WORDS[kind]}. Add it "
+            "after an image."
         )
     before, ports = graph, {PLACE: source}
     if template.mixes:
         if second is None:
-            raise GraphEditError(f"{template.name} mixes two images. Choose the second one.")
+            raise GraphEditError(f"{template.name!r} mixes two images. Choose the second one.")
         ports[SECOND] = second
     sized = _has_known_size(graph, catalog, source)
     for node in template.nodes:

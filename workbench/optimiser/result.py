@@ -85,9 +85,7 @@ class Optimisation:
                 why = next((one.rejected for one in self.rejected if one.name == name), "")
                 reason = f" ({why})" if why else ""
                 there = ", ".join([*known, ALL, EXACT])
-                raise GraphEditError(
-                    f"{name[:60]!r} is not one of the proposals{reason}. Use {there}."
-                )
+                raise GraphEditError(f"There is no proposal {name[:60]!r}{reason}. Use {there}.")
         return tuple(name for name in known if name in wanted)
 
     def to_frame(self) -> Any:

@@ -214,9 +214,9 @@ def compare_transforms(
     call = imported.transforms
     if call is None:
         raise ArgumentError(
-            f"compare_transforms: {imported.graph.name} is a DALI pipeline. Pass an imported "
-            "composition of torchvision, Albumentations, Kornia or timm; Workbench.verify compares "
-            "a graph with its script."
+            f"compare_transforms: {imported.graph.name!r} is a DALI pipeline. Pass an imported "
+            "composition of torchvision, Albumentations, Kornia or timm; Workbench.verify "
+            "compares a graph with its script."
         )
     if not 1 <= samples <= MOST_SAMPLES:
         raise ArgumentError(f"compare_transforms: samples is {samples}. Use 1 to {MOST_SAMPLES}.")

@@ -193,8 +193,8 @@ class ExportedScript:
                     ) from None
                 if waited > LIMIT:
                     raise WorkerTimeoutError(
-                        f"The exported script produced no batch within {LIMIT:g} s and "
-                        "was terminated. Check your own functions for an endless loop."
+                        f"The exported script returned no batch within {LIMIT:g} s and was "
+                        "terminated. Check whether one of your own functions has an endless loop."
                     ) from None
                 continue
             stopped.on_data()

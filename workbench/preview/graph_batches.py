@@ -112,7 +112,10 @@ def call(
             "Use graph.batch(0)."
         )
     if label is None and _uses(running.graph.walk(), Port(sources[0].id, "labels")):
-        raise ArgumentError("graph(image): the graph uses the label. Pass it: label=3.")
+        raise ArgumentError(
+            "graph(image): the graph uses the label of the image. Pass the label, for example "
+            "label=3."
+        )
     images = running.images
     if not images:
         raise GraphError("graph(image): no output of the graph is an image. Use graph.batch(0).")
@@ -149,7 +152,9 @@ def run_batch(
 def _data_of(graph: Graph, data: Data | None) -> Datasets:
     given = (graph.whole.datasets or {}) if data is None else open_datasets(data)
     if not given and parameters(graph.whole.nodes):
-        raise DataError("The graph has no data. Pass it: graph.batch(0, data='photos').")
+        raise DataError(
+            "The graph has no data. Pass data, for example graph.batch(0, data='photos')."
+        )
     return given
 
 

@@ -123,7 +123,7 @@ class PreviewRequest:
         self.require_room(2 if self.shown == "both" else 1)
         if self.repeat is not None and not 0 <= self.repeat < size:
             raise ArgumentError(
-                f"repeat is {self.repeat}. Use an index in the batch, 0 to {size - 1}."
+                f"repeat is {self.repeat}. Use the index of a sample in the batch, 0 to {size - 1}."
             )
 
     def require_room(self, groups: int) -> None:
@@ -132,8 +132,8 @@ class PreviewRequest:
         if count * self.tile_size**2 > MOST_PIXELS:
             side = math.isqrt(MOST_PIXELS // count)
             raise ArgumentError(
-                f"{count} tiles of {self.tile_size} pixels exceed the size of a sheet. "
-                f"Use a tile_size of at most {side}, or fewer tiles."
+                f"{count} tiles of {self.tile_size} pixels exceed the largest possible sheet. Use "
+                f"a tile_size of at most {side}, or fewer tiles."
             )
 
 
@@ -210,7 +210,7 @@ class GraphRun:
             port = self.graph.node(block_of(port.node)).inputs[port.output]
         at = self.output_place(port.node, index)
         if at is None:
-            raise GraphError(f"Sample {index} does not reach {port.node}. Use another sample.")
+            raise GraphError(f"Sample {index} does not reach {port.node!r}. Use another sample.")
         return self.result.batches[port].sample(at).arrays()[0]
 
     @property
@@ -239,7 +239,7 @@ class GraphRun:
         if port not in self.result.batches:
             steps = (str(port) for port in self.result.batches)
             raise GraphError(
-                f"No output or step is named {of!r}. Use one of: {', '.join([*found, *steps])}."
+                f"There is no output or step {of!r}. Use one of {', '.join([*found, *steps])}."
             )
         return port
 

@@ -53,13 +53,13 @@ def evaluation_graph(graph: Graph, output: str = "") -> tuple[Graph, str]:
         raise GraphError("No output of the graph is an image. Make the image an output.")
     if output and output not in images:
         raise ArgumentError(
-            f"pack: the graph has no image output {output!r}; it has {', '.join(images)}. "
-            f"{did_you_mean(output, images, 'Use one of these.')}"
+            f"pack: the graph has no image output {output!r}, only "
+            f"{', '.join(map(repr, images))}. {did_you_mean(output, images, 'Use one of these.')}"
         )
     if len(images) > 1 and not output:
         raise ArgumentError(
-            f"pack: the graph has {len(images)} image outputs: {', '.join(images)}. A server "
-            f"returns one: pass output={images[0]!r}."
+            f"pack: the graph has {len(images)} image outputs ({', '.join(images)}), but a server "
+            f"returns one. Select one, for example output={images[0]!r}."
         )
     name = output or images[0]
     single = replace(resolved.graph, outputs={name: resolved.graph.outputs[name]}, datasets=None)

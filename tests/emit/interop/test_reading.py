@@ -119,14 +119,17 @@ SHARED = random.uniform(range=(-5, 5))
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (lambda: SIZED.grid_mask(), r"^grid_mask: torchvision has no grid mask\. Remove it, or"),
+        (
+            lambda: SIZED.grid_mask(),
+            r"^grid_mask: torchvision has no grid mask\. Remove the node, or",
+        ),
         (
             lambda: DECODED.rotate(angle=5),
-            r"^rotate: .* images may have images of different sizes\. Resize",
+            r"^rotate: .* 'images' may have images of different sizes\. Resize",
         ),
         (
             lambda: SIZED.resize(size=(8, 8), subpixel_scale=False),
-            r"^resize_2\.subpixel_scale: torchvision has no equivalent of subpixel_scale of res",
+            r"^resize_2\.subpixel_scale: torchvision has no equivalent of the argument",
         ),
         (
             lambda: SIZED.rotate(angle=random.normal(), keep_size=True),
@@ -134,15 +137,15 @@ SHARED = random.uniform(range=(-5, 5))
         ),
         (
             lambda: SIZED.flip(horizontal=(fn.reductions.mean(SIZED.images).cast(dtype="INT32"))),
-            r"^flip\.horizontal: torchvision samples it from a range, but .* calculates it",
+            r"^flip\.horizontal: torchvision samples 'horizontal' from a range, but .* calcul",
         ),
         (
             lambda: SIZED.rotate(angle=SHARED, keep_size=True).hue(hue=SHARED),
-            r"^angle: rotate and hue share its random value, .* Use one generator for each\.$",
+            r"^angle: 'rotate' and 'hue' share its random value, .* Use one generator for each\.$",
         ),
         (
             lambda: wb.outputs(images=SIZED.images * 0.5 + SIZED.equalize().images),
-            r"this combines 2 images\. Remove it, or export for pytorch",
+            r"this combines 2 images\. Remove the node, or export for pytorch",
         ),
     ],
 )

@@ -47,7 +47,7 @@ from workbench.graph.user_functions.trust import is_trusted
 from workbench.sources import open_dataset
 
 NOT_USED = "the graph stored in pipe.py was not used"
-CHANGED = "The code was changed since it was exported."
+CHANGED = "The code was changed after the export."
 CUTOUT = load_recipe("cutout")
 
 
@@ -323,17 +323,17 @@ DAMAGE: Mapping[str, tuple[Callable[[str], str], str]] = {
     "options of another kind": (with_content(options=[1]), "known"),
     "another graph": (
         with_content(graph=json.loads(wb.dump_graph(load_recipe("simclr")))),
-        "does not match this code: it was changed",
+        "does not match the code, because one",
     ),
     "another number": (
         with_content(
             graph=json.loads(wb.dump_graph(set_arg(CUTOUT, CATALOG, "mirror", "probability", 0.25)))
         ),
-        "does not match this code: it was changed",
+        "does not match the code, because one",
     ),
     "a graph of another version": (
         with_content(graph=json.loads(wb.dump_graph(load_recipe("simclr"))), workbench="0.0.1"),
-        "The program was written by Workbench 0.0.1",
+        "The program was written by version 0.0.1",
     ),
     "a graph that cannot run": (
         with_content(graph=json.loads(wb.dump_graph(replace(CUTOUT, outputs={})))),
@@ -354,7 +354,7 @@ def test_a_comment_that_does_not_fit_is_not_used(name: str) -> None:
 def test_a_program_with_a_damaged_comment_is_read_by_its_code(tmp_path: Path) -> None:
     damage, _ = DAMAGE["cut off"]
     found = wb.from_file(written(damage(program()), tmp_path))
-    assert found.report.notes[0].startswith(f"{NOT_USED}. It is damaged")
+    assert found.report.notes[0].startswith(f"{NOT_USED}. The stored graph is damaged")
     assert found.graph.settings == CUTOUT.settings
 
 
@@ -371,7 +371,7 @@ def test_a_text_in_the_code_that_looks_like_a_comment(edit: str) -> None:
     if edit:
         with pytest.raises(GraphFormatError, match="damaged"):
             import_embedded(text, "pipe.py", CATALOG)
-    with pytest.raises(GraphFormatError, match="does not match this code"):
+    with pytest.raises(GraphFormatError, match="does not match the code"):
         import_embedded(embed_graph(text, content_of(program())), "pipe.py", CATALOG)
 
 
@@ -438,12 +438,14 @@ def test_other_names_and_values_are_looked_for_in_the_code(tmp_path: Path) -> No
     path = written(program(), tmp_path)
     with pytest.raises(
         ImportFailedError,
-        match=f"(?s)nothing.*{NOT_USED}. It does not contain the pipeline nothing",
+        match=f"(?s)nothing.*{NOT_USED}. The stored graph has no pipeline 'nothing'",
     ):
         wb.from_file(path, "nothing")
     found = wb.from_file(path, "build_pipeline", args={"data": "photos", "batch_size": 7})
     assert found.graph.settings.batch_size == 7
-    assert found.report.notes[0] == f"{NOT_USED}. It has no parameter batch_size, only data."
+    assert found.report.notes[0] == (
+        f"{NOT_USED}. The stored graph has no parameter 'batch_size'. It has data."
+    )
 
 
 def test_the_hash_is_that_of_the_code() -> None:

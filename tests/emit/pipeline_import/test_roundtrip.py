@@ -127,7 +127,7 @@ def test_every_part_is_read_from_the_code(target: str, part: str, tmp_path: Path
 def test_a_pipeline_that_a_loader_makes_needs_its_arguments(tmp_path: Path) -> None:
     """The shard and the settings of JAX's program depend on the devices, which are not here."""
     graph = PARTS["plain"]()
-    inputs = "requires data, device, seed, shard_id, num_shards"
+    inputs = "requires 'data', 'device', 'seed', 'shard_id', 'num_shards'"
     with pytest.raises(ImportFailedError, match=inputs):
         back(graph, "jax", tmp_path, plain=True)
     (program,) = tmp_path.iterdir()

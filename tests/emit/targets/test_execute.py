@@ -407,7 +407,9 @@ def test_a_captured_loop_goes_on_into_the_next_epoch_and_takes_one_seed_twice(
 
 
 def test_capture_is_for_the_dynamic_mode() -> None:
-    with pytest.raises(GraphExportError, match=r"jax has no capture mode\. .* or for dynamic\."):
+    with pytest.raises(
+        GraphExportError, match=r"The target 'jax' has no capture mode\. .* or for dynamic\."
+    ):
         export(load_recipe("cutout"), "jax", CATALOG, with_="capture")
 
 

@@ -126,7 +126,7 @@ def test_labels_that_dali_needs_are_an_input_too(tmp_path: Path, data: Path) -> 
 def test_labels_alone_are_refused() -> None:
     graph = load_recipe("imagenet-eval")
     graph = replace(graph, outputs={"labels": graph.outputs["labels"]})
-    with pytest.raises(GraphExportError, match="returns labels alone, which PyTorch reads"):
+    with pytest.raises(GraphExportError, match="outputs only labels, which PyTorch reads"):
         export(graph, "proxy", CATALOG)
 
 

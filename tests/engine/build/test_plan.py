@@ -117,14 +117,14 @@ def test_out_of_memory_names_the_node_and_the_remedy(error: Exception) -> None:
     told = source.error(caught.value)
     assert told.node == "resize"
     assert str(told) == (
-        "Out of memory while it ran resize. Show fewer tiles, or make the batch or the images "
+        "Out of memory while running 'resize'. Show fewer tiles, or make the batch or the images "
         "smaller."
     )
 
 
 def test_a_batch_that_no_memory_holds(engine: Engine, photos: Path) -> None:
     graph = chain_graph("resize", resize={"size": (1_000_000.0, 1_000_000.0)})
-    with pytest.raises(PipelineError, match=r"Out of memory while it ran resize\. Show fewer"):
+    with pytest.raises(PipelineError, match=r"Out of memory while running 'resize'\. Show fewer"):
         preview_batch(engine, PreviewRequest(graph, str(photos), tiles=2))
 
 

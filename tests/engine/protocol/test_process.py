@@ -106,7 +106,7 @@ def test_an_error_in_a_task_leaves_the_worker_alive(engine: Engine) -> None:
     assert refused.value.node == "rotate"
     with pytest.raises(EngineError, match="The worker failed"):
         engine.call(tasks.give_a_lambda)
-    with pytest.raises(EngineError, match=r"Out of memory while it ran rotate, hue\. Show"):
+    with pytest.raises(EngineError, match=r"Out of memory while running 'rotate', 'hue'\. Show"):
         engine.call(tasks.run_out_of_memory)
     assert engine.call(tasks.kept) == [], "what was kept is given back"
     assert engine.call(tasks.where)[0] == pid
@@ -117,7 +117,7 @@ def test_what_cannot_be_sent(engine: Engine) -> None:
     with pytest.raises(EngineError, match=r"<lambda> cannot be run .* not registered.*@task"):
         engine.call(lambda worker: worker)
     with pytest.raises(
-        EngineError, match=r"tasks:echo cannot be called .* Values of type function cannot be"
+        EngineError, match=r"tasks:echo cannot be called .* Values of type 'function' cannot be"
     ):
         engine.call(tasks.echo, until)
     with pytest.raises(EngineError, match="has 1 arguments, but 2 were passed"):
@@ -158,7 +158,7 @@ def test_a_worker_that_ends_by_itself(
         (signal.SIGFPE, ["a.jp2"], r"ran decode\. It decoded a\.jp2: remove that file\. The graph"),
         (signal.SIGSEGV, list("abcdefghij"), r"decoded a, b, c, d, e, f, g, h and 2 more\. `work"),
         (signal.SIGFPE, [], r"ran decode\. The graph"),
-        (signal.SIGKILL, ["a.jp2"], r"from outside while it ran decode\. The graph"),
+        (signal.SIGKILL, ["a.jp2"], r"from outside while running 'decode'\. The graph"),
     ],
 )
 def test_a_crash_names_the_files_that_were_decoded(
@@ -198,7 +198,9 @@ def test_a_file_that_is_cut_short_while_it_is_read(
     with pytest.raises(WorkerCrashedError) as caught:
         hurt.call(tasks.read_while_it_is_cut_short, str(path))
     text = str(caught.value)
-    assert text.startswith("The worker was terminated by SIGBUS (bus error) while it ran reader. ")
+    assert text.startswith(
+        "The worker was terminated by SIGBUS (bus error) while running 'reader'. "
+    )
     assert "Probably a file of the folder was changed or truncated while it was read" in text
     assert "move it into the folder, then try again. The graph is unchanged" in text
 
@@ -215,7 +217,7 @@ def test_a_worker_killed_in_the_midst_of_a_call(hurt: Engine, worker: tuple[int,
 
     with pytest.raises(WorkerCrashedError, match="SIGKILL: out of memory, or killed") as caught:
         hurt.call(tasks.run_nodes_and_hang, on_report=kill)
-    assert "while it ran rotate, hue" in str(caught.value)
+    assert "while running 'rotate', 'hue'" in str(caught.value)
 
 
 def test_a_worker_killed_between_calls_is_replaced(hurt: Engine, worker: tuple[int, Path]) -> None:

@@ -462,7 +462,7 @@ def test_outputs_by_name_that_no_image_lies_under_are_told(folder: Path) -> None
     flipped = start.images.flip(**TWO)
     mixed = start.images * 0.7 + flipped * 0.3
     for image, moved in ((flipped, "flip"), (mixed, "add")):
-        with pytest.warns(UserWarning, match=f"does not follow the images through {moved}"):
+        with pytest.warns(UserWarning, match=f"does not follow the images through '{moved}'"):
             wb.outputs(images=image, boxes=start.boxes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -474,7 +474,7 @@ def test_outputs_by_name_that_no_image_lies_under_are_told(folder: Path) -> None
 def test_targets_of_an_earlier_image_are_told_too(folder: Path) -> None:
     small = coco_start(folder).resize(size=(90, 120))
     for image in (small.images.rotate(angle=5.0), small.rotate(angle=5.0)):
-        with pytest.warns(UserWarning, match="The output boxes of .* through rotate"):
+        with pytest.warns(UserWarning, match="The output 'boxes' of .* through 'rotate'"):
             wb.outputs(images=image, boxes=small.boxes)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

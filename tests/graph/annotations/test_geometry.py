@@ -138,7 +138,7 @@ def test_an_operator_without_a_rule_says_so(folder: Path) -> None:
     (fault,) = check_graph(graph, catalog)
     assert fault.node == "water"
     assert "no rule by which annotations follow water" in fault.message
-    assert "mute water" in fault.remedy
+    assert "mute 'water'" in fault.remedy
 
 
 def test_the_follower_goes_with_the_last_geometric_operator(folder: Path) -> None:

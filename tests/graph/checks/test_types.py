@@ -86,8 +86,8 @@ def test_an_anchor_and_a_shape_of_two_types_are_told_and_mended(
     )
     (fault,) = check_graph(graph, CATALOG)
     assert str(fault) == (
-        "it.shape_input: s.output outputs INT32, but anchor gets INT64: slice requires equal "
-        "types. Insert a cast to INT64 before it."
+        "it.shape_input: s.output outputs INT32, but the input 'anchor' gets INT64: slice "
+        "requires equal types. Insert a cast to INT64 before it."
     )
     cast = next(fix for fix in fixes(ResolvedGraph(graph, CATALOG), fault) if "cast" in fix.label)
     assert dali_runs(cast.graph, photos, tmp_path)

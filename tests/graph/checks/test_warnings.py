@@ -346,8 +346,8 @@ def test_annotations_of_another_reader_are_a_warning(
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         made = wb.outputs(images=graph.images, **{name: getattr(other, name)})
-    words = f"images and {name} come from two readers (reader, reader_2), so they belong to "
-    words += "different files. Use one reader."
+    words = f"the outputs 'images' and '{name}' come from two readers (reader, reader_2), so "
+    words += "they belong to different files. Use one reader."
     assert [fault.text for fault in check_warnings(made)] == [words] * shuffled
     assert [str(each.message) for each in told] == [words] * shuffled
 

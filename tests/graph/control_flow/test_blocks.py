@@ -87,7 +87,7 @@ def test_a_part_of_a_body_goes_into_a_block_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("nodes", "reason"),
     [
-        (["reader"], "reader is a reader"),
+        (["reader"], "'reader' is a reader"),
         (["decode"], "have no input of that kind"),
         ([], "No node is selected"),
         (["rotate", "nothing"], "no node 'nothing'"),
@@ -99,7 +99,7 @@ def test_what_cannot_be_decided_is_refused(nodes: list[str], reason: str) -> Non
 
 
 def test_a_node_between_two_is_asked_for() -> None:
-    with pytest.raises(GraphEditError, match="color is between"):
+    with pytest.raises(GraphEditError, match="'color' is between"):
         wrap_in_block(JITTER, CATALOG, ["rotate", "flip"])
 
 
@@ -113,10 +113,10 @@ def test_a_block_is_unwrapped_into_a_body_that_it_has() -> None:
     graph, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
     with pytest.raises(GraphEditError, match="It has: then, else"):
         unwrap_block(graph, CATALOG, block, "otherwise")
-    with pytest.raises(GraphEditError, match="rotate has no body"):
+    with pytest.raises(GraphEditError, match="'rotate' has no body"):
         unwrap_block(graph, CATALOG, "rotate", "then")
     lacking = set_output(graph.at_scope("branch.else"), "images", None).whole
-    with pytest.raises(GraphEditError, match="else has no output of that name"):
+    with pytest.raises(GraphEditError, match="'else' has no output of that name"):
         unwrap_block(lacking, CATALOG, block, "else")
 
 
@@ -310,7 +310,7 @@ def test_such_a_method_takes_what_decides_by_name() -> None:
 
 def test_such_a_method_wants_a_function_for_each_body() -> None:
     with pytest.raises(
-        GraphEditError, match=r"if needs 2 functions \(then, else\), but received 1"
+        GraphEditError, match=r"'if' needs 2 functions \(then, else\), but received 1"
     ):
         block_method(IF)(JITTER, flipped)
 

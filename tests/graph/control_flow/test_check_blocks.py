@@ -116,8 +116,8 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
     "an output that one body lacks": (
         lambda: with_body("outer.else", outputs={}),
         "outer.images",
-        "outer.else has no output images",
-        "Add images to the outputs of every body",
+        "outer.else has no output 'images'",
+        "Add 'images' to the outputs of every body",
     ),
     "what stands outside": (
         lambda: outside("blur", Port("resize", "output")),
@@ -157,7 +157,7 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
         ),
         "outer.images",
         "is not connected",
-        "Connect a node to images",
+        "Connect a node to outer.images",
     ),
     "a body that it has not got": (
         lambda: GRAPH.replace_node(
@@ -211,8 +211,8 @@ FAULTS: dict[str, tuple[Callable[[], Graph], str, str, str]] = {
     "an output of turns that begins with nothing": (
         lambda: turns("repeat", {"times": 2}, "blurred"),
         "turns.blurred",
-        "turns.body has the output blurred, but turns has no input of that name",
-        "Connect a node to blurred of turns",
+        "turns.body has the output 'blurred', but 'turns' has no input of that name",
+        "Connect a node to turns.blurred",
     ),
     "turns that may not be and change the type": (
         lambda: turns("repeat", {"most": 2}, "images", "cast"),
@@ -235,7 +235,9 @@ def test_a_fault_names_the_node_and_the_remedy(case: str) -> None:
     make, place, message, remedy = FAULTS[case]
     found = [str(fault) for fault in check_graph(make(), CATALOG)]
     assert any(
-        text.startswith(f"{place}: " if place else "output") and message in text and remedy in text
+        text.startswith((f"{place}: ") if place else "the output")
+        and message in text
+        and remedy in text
         for text in found
     ), found
 

@@ -153,11 +153,11 @@ def test_a_probability_that_cannot_be_is_no_chance(probability: float) -> None:
 
 
 def test_so_is_what_cannot_be_asked() -> None:
-    with pytest.raises(GraphEditError, match="rotate \\(rotate\\) is not an if"):
+    with pytest.raises(GraphEditError, match="'rotate' \\(rotate\\) is not an if"):
         set_condition(BRANCHED, CATALOG, "rotate", Chance())
     with pytest.raises(GraphEditError, match=r"color\.output cannot be"):
         set_condition(BRANCHED, CATALOG, BLOCK, SizeIs(), Port("color", "output"))
-    with pytest.raises(GraphEditError, match="rotate \\(rotate\\) is not an if"):
+    with pytest.raises(GraphEditError, match="'rotate' \\(rotate\\) is not an if"):
         add_elif(BRANCHED, CATALOG, "rotate")
 
 

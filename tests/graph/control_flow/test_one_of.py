@@ -114,7 +114,7 @@ def test_a_block_stands_inside_an_option() -> None:
     [
         ([], "No node is selected"),
         (["reader"], "runs for the whole batch"),
-        (["resize", "color"], "does not use the output of resize"),
+        (["resize", "color"], "does not use the output of 'resize'"),
     ],
 )
 def test_what_is_no_chain_is_refused(nodes: Sequence[str], reason: str) -> None:
@@ -220,7 +220,7 @@ def test_a_file_with_bodies_and_weights_of_no_meaning_is_refused_in_one_sentence
     first, second = node.bodies.values()
     other = BOTH.replace_node(replace(node, bodies={"option_0": first, "option_9": second}))
     for edit in (add_option, partial(remove_option, body="option_0")):
-        with pytest.raises(GraphEditError, match="are named option_0, option_9"):
+        with pytest.raises(GraphEditError, match="are named 'option_0', 'option_9'"):
             edit(other, CATALOG, block=BLOCK)
     worded = BOTH.replace_node(replace(draw, args={**draw.args, "p": (0.5, "often")}))
     assert weights(worded) is None
@@ -234,7 +234,7 @@ def test_more_options_than_can_be_told_apart_are_refused() -> None:
 
 
 def test_options_of_two_kinds_are_refused() -> None:
-    with pytest.raises(GraphEditError, match="rotate outputs image but mul outputs number"):
+    with pytest.raises(GraphEditError, match="'rotate' outputs images, but 'mul' outputs numbers"):
         wrap_as_options(scaled_angle(), CATALOG, ["mul", "rotate"])
 
 
@@ -245,7 +245,7 @@ def test_options_of_two_kinds_are_refused() -> None:
         ({"population": 1}, "option_1 would never run", {"population": 2}),
         (
             {"population": 3, "p": (0.2, 0.6, 0.2)},
-            "selects from 3 numbers, but it has 2 bodies",
+            "selects from 3 numbers, but the block has 2 bodies",
             {"population": 2, "p": (0.25, 0.75)},
         ),
     ],
@@ -305,7 +305,7 @@ def test_the_draw_has_a_number_for_each_order(
 @pytest.mark.parametrize(
     ("graph", "words"),
     [
-        (of(4, 3), "count is 4, but it has 3"),
+        (of(4, 3), "count is 4, but the block has 3"),
         (of(0, 3), "0"),
         (of(-1, 3), "-1"),
         (of(7, 7, shuffled=True), "5040 orders"),

@@ -60,10 +60,10 @@ def out(node: str, output: str = "output") -> Port:
             out("reader", "labels"),
             "resize",
             "data",
-            "data accepts image, but reader.labels outputs label",
+            "'data' accepts images, but reader.labels outputs labels",
         ),
-        (out("angle"), "resize", "data", "outputs number"),
-        (out("resize"), "color", "hue", "hue accepts numbers, but resize.output outputs image"),
+        (out("angle"), "resize", "data", "outputs numbers"),
+        (out("resize"), "color", "hue", "'hue' accepts numbers, but resize.output outputs images"),
         (out("angle"), "rotate", "keep_size", "has one value for all samples"),
         (out("mirror"), "rotate", "angle", "not random.coin_flip"),
         (out("resize"), "rotate", "angel", "has no input 'angel'"),
@@ -90,7 +90,7 @@ def test_an_argument_cannot_come_from_the_gpu() -> None:
 
 def test_the_mean_of_an_image_feeds_an_argument() -> None:
     graph, mean = place_node(JITTER, CATALOG, "reductions.mean", out("resize"))
-    assert "outputs image" in (
+    assert "outputs images" in (
         connection_refusal(TypedGraph(graph, CATALOG), out(mean), "color", "hue") or ""
     )
     node = graph.node(mean)
@@ -222,14 +222,14 @@ def test_a_node_goes_into_the_edge_to_an_output() -> None:
 @pytest.mark.parametrize(
     ("op", "edge", "reason"),
     [
-        ("gaussian_blur", "decode:data", "data accepts image, but reader.jpegs outputs encoded"),
+        ("gaussian_blur", "decode:data", "'data' accepts images, but reader.jpegs outputs encoded"),
         ("gaussian_blur", "rotate:angel", "There is no edge 'rotate:angel'"),
         ("gaussian_blur", "nowhere:data", "There is no node 'nowhere'"),
         ("gaussian_blur", "", "There is no edge ''"),
         (
             "random.uniform",
             "rotate:data",
-            r"data accepts image, but uniform\.output outputs number",
+            r"'data' accepts images, but uniform\.output outputs numbers",
         ),
     ],
 )
@@ -247,7 +247,7 @@ def test_a_branch_changes_no_other_edge() -> None:
     graph, added = place_node(JITTER, CATALOG, "flip", Port("resize", "output"))
     assert graph.nodes[:-1] == JITTER.nodes
     assert graph.node(added).inputs == {"data": Port("resize", "output")}
-    with pytest.raises(GraphEditError, match=r"accepts image, but reader\.labels outputs label"):
+    with pytest.raises(GraphEditError, match=r"accepts images, but reader\.labels outputs labels"):
         place_node(JITTER, CATALOG, "flip", Port("reader", "labels"))
 
 
@@ -273,7 +273,7 @@ def test_a_node_does_not_go_into_its_own_edge() -> None:
 
 def test_a_block_is_not_led_into_an_edge() -> None:
     wrapped, block = wrap_in_block(JITTER, CATALOG, ["rotate"])
-    with pytest.raises(GraphEditError, match="branch is a block"):
+    with pytest.raises(GraphEditError, match="'branch' is a block"):
         splice_node(wrapped, CATALOG, block, ":images")
 
 
@@ -311,7 +311,7 @@ def test_an_image_operator_fits_every_image_edge_of_a_chain(
 def test_reasons_name_what_does_not_agree() -> None:
     kind, reasons = incompatible_ops(TypedGraph(JITTER, CATALOG), Port("resize", "output"))
     assert kind == "image"
-    assert reasons["decoders.image"] == "it accepts encoded, not image"
+    assert reasons["decoders.image"] == "it accepts encoded data, not images"
     assert reasons["readers.file"] == "it has no input: add it without a connection"
     assert "flip" not in reasons
     assert all(reasons[op.name] == op.unusable for op in CATALOG.values() if op.unusable)
@@ -364,7 +364,7 @@ def test_a_template_takes_and_gives_an_image() -> None:
         )
 
     assert reasons(Port("resize", "output")) == {}
-    assert reasons(Port("reader", "labels")) == {"gamma": "it accepts image, not label"}
+    assert reasons(Port("reader", "labels")) == {"gamma": "it accepts images, not labels"}
 
 
 def test_what_gives_bool_does_not_fit_where_fractions_are_taken() -> None:
@@ -412,6 +412,6 @@ def test_what_is_offered_can_be_connected(graph: Graph, data: st.DataObject) -> 
 
 def test_a_taken_port_says_by_what() -> None:
     found = connect_targets(TypedGraph(JITTER, CATALOG), Port("resize", "output"))
-    assert found["rotate", "data"] == "resize.output feeds it already"
+    assert found["rotate", "data"] == "resize.output already feeds this input"
     assert "connected to rotate.output" in found["color", "data"]
     assert "wait for each other" in found["decode", "data"]

@@ -339,7 +339,7 @@ def test_a_reader_is_not_pasted_into_a_block() -> None:
     """What it became there was written into a file that did not open again."""
     graph = branching_graph()
     text = copy_fragment(graph, ["reader", "decode"])
-    with pytest.raises(GraphEditError, match=r"reader is a reader, .* Paste it next to outer"):
+    with pytest.raises(GraphEditError, match=r"'reader' is a reader, .* Paste it next to 'outer'"):
         paste_fragment(graph, text, "outer.then")
 
 
@@ -413,7 +413,7 @@ def test_what_a_generator_cannot_feed() -> None:
     assert generator_refusal(floats, ANGLE) is None
     assert generator_refusal(whole, FLIP) is None
     assert generator_refusal(coin, FLIP) is None
-    assert generator_refusal(whole, ANGLE) == "angle accepts FLOAT, but draw outputs INT32"
+    assert generator_refusal(whole, ANGLE) == "'angle' accepts FLOAT, but 'draw' outputs INT32"
     assert "random.uniform" in (generator_refusal(coin, ANGLE) or "")
     matrix = CATALOG["warp_affine"].args["matrix"]
-    assert generator_refusal(floats, matrix) == "matrix accepts no random numbers"
+    assert generator_refusal(floats, matrix) == "'matrix' accepts no random numbers"

@@ -81,7 +81,7 @@ def test_together_they_come_to_an_end() -> None:
 
 
 def test_other_rewrites_have_no_nodes() -> None:
-    with pytest.raises(GraphEditError, match="'join-crops@crop' is not a rewrite"):
+    with pytest.raises(GraphEditError, match="There is no rewrite 'join-crops@crop'"):
         rewritten(TypedGraph(chain(), CATALOG), ["join-crops@crop"])
 
 

@@ -138,7 +138,7 @@ def test_the_least_file_is_enough() -> None:
     ],
 )
 def test_what_is_not_json_is_said_to_be_none(text: str) -> None:
-    assert "This is not JSON" in faults_of(text)
+    assert "The text is not valid JSON" in faults_of(text)
 
 
 def test_a_path_in_the_place_of_the_text_is_said_to_be_one() -> None:
@@ -161,11 +161,11 @@ def test_a_newer_version_asks_for_a_newer_workbench() -> None:
 
 @pytest.mark.parametrize("version", [None, "1", 0, -1, 1.5, True, [1]])
 def test_a_version_must_be_a_whole_number(version: object) -> None:
-    assert "version is" in faults_of(document(version=version))
+    assert "format version of the graph is" in faults_of(document(version=version))
 
 
 def test_too_long_a_text_is_not_even_parsed() -> None:
-    assert "the limit is 16000000" in faults_of(" " * 16_000_001)
+    assert "the limit is 16,000,000" in faults_of(" " * 16_000_001)
 
 
 def test_every_wrong_type_is_listed_with_its_place() -> None:

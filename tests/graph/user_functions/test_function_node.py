@@ -126,14 +126,14 @@ class Compiled(Blur):
 
 
 REFUSED = {
-    "decorated": (decorated, r"has the decorator wrapping.*Remove it"),
+    "decorated": (decorated, r"has the decorator 'wrapping'.*Remove it"),
     "generator": (yields, r"yields\) is a generator. Return the values instead"),
     "async": (waits, r"waits\) is an async function. Define a plain function with def"),
     "by name": (by_name, r"keyword-only argument. Set a default for it"),
-    "method": (Blur().method, r"method has type method, which cannot be stored"),
-    "object": (Blur(), r"has type Blur, which cannot be stored. Define a function with def"),
-    "class": (Blur, r"Blur has type type"),
-    "builtin": (len, r"len has type builtin_function_or_method"),
+    "method": (Blur().method, r"'method' has type 'method', which cannot be stored"),
+    "object": (Blur(), r"has type 'Blur', which cannot be stored. Define a function with def"),
+    "class": (Blur, r"'Blur' has type 'type'"),
+    "builtin": (len, r"'len' has type 'builtin_function_or_method'"),
     "partial": (functools.partial(by_name, by=2), r"partial.*as defaults of its arguments"),
     "numba": (Compiled(), r"Compiled.*Pass the function without the decorator"),
 }
@@ -223,16 +223,16 @@ PLACES = {
     "augment.py:in-vert": "does not name a function",
     "{0}/none.py:f": "cannot be read: No such file",
     "{0}:f": "is neither a Python file nor a module",
-    "no_such_module_here:f": "there is no module no_such_module_here. Use file.py:function",
-    "no.such.module:f": "No module named 'no'. Install the module, or use file.py:function",
-    "math:sqrt": "math is not written in Python",
-    "{0}/mine.py:nothing": "the script defines no function nothing at its top level",
-    "{0}/mine.py:kept": "kept has the decorator cached. Remove it",
-    "{0}/mine.py:limited": "limited uses 'LIMIT', which the script does not import. Define it",
-    "{0}/mine.py:late": "late uses 'LIMIT'",
-    "{0}/mine.py:Blur": "Blur is a class, not a plain function",
-    "{0}/mine.py:waits": "waits is an async function",
-    "{0}/mine.py:twice": "defines twice 2 times",
+    "no_such_module_here:f": "There is no module 'no_such_module_here'. Use file.py:function",
+    "no.such.module:f": "there is no module 'no'. Install the module, or use file.py:function",
+    "math:sqrt": "the module 'math' is not written in Python",
+    "{0}/mine.py:nothing": "the script defines no function 'nothing' at its top level",
+    "{0}/mine.py:kept": "'kept' has the decorator 'cached'. Remove",
+    "{0}/mine.py:limited": "'limited' uses 'LIMIT', which the script does not import. Define it",
+    "{0}/mine.py:late": "'late' uses 'LIMIT'",
+    "{0}/mine.py:Blur": "'Blur' is a class, not a plain function",
+    "{0}/mine.py:waits": "'waits' is an async function",
+    "{0}/mine.py:twice": "defines 'twice' 2 times",
     "{0}/broken.py:f": "cannot be read as Python",
     "{0}/latin.py:f": "is not UTF-8",
     "{0}/large.py:f": "is larger than 1,000,000 bytes",
@@ -415,7 +415,7 @@ def test_arrays_that_do_not_fit_the_function_are_named() -> None:
     graph = two.after(load_recipe("rotate-jitter"), "resize", draws={"by": (0, 1)})
     (fault,) = wb.check_graph(graph, load_catalog())
     assert "has 2 arguments (out, image), first 1 to write and then 2 to read" in str(fault)
-    with pytest.raises(wb.GraphEditError, match="Set all, or none"):
+    with pytest.raises(wb.GraphEditError, match="Set the layouts of all outputs"):
         wb.numba_node("UINT8 HWC", ("UINT8 HWC", "FLOAT 1"))(invert.function)
 
 

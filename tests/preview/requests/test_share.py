@@ -92,7 +92,7 @@ def test_a_graph_that_cannot_run_is_not_drawn_as_if(engine: Engine, photos: Path
 
 def test_a_graph_too_long_for_a_picture_is_refused() -> None:
     write_shared(SMALL, "x" * LONGEST)
-    with pytest.raises(SaveError, match="Save it as a file"):
+    with pytest.raises(SaveError, match="Save the graph as a file"):
         write_shared(SMALL, "x" * (LONGEST + 1))
 
 

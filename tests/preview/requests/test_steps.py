@@ -240,7 +240,7 @@ def test_one_node_is_looked_at_with_its_histogram(engine: Engine, photos: Path) 
     assert output.histogram is not None
     assert (output.histogram.low, output.histogram.high) == (0, 256)
     assert [sum(channel.counts) for channel in output.histogram.channels] == [224 * 224] * 3
-    with pytest.raises(GraphError, match="gone was not run"):
+    with pytest.raises(GraphError, match="'gone' was not run"):
         preview_steps(engine, request, 1, node="gone")
 
 

@@ -155,9 +155,9 @@ def test_nested_audits_and_the_state_of_the_process() -> None:
         ({"epochs": 0}, "epochs is 0. Use an integer of 1 or more."),
         ({"ranks": "two"}, "ranks"),
         ({"samples": -1}, "samples is -1. Use an integer of 1 or more."),
-        ({"make_loader": 5}, "make_loader has type int"),
-        ({"make_loader": "a loader"}, "make_loader has type str"),
-        ({"make_loader": lambda batch_size: []}, "batch_size of make_loader has no default"),
+        ({"make_loader": 5}, "make_loader has type 'int'"),
+        ({"make_loader": "a loader"}, "make_loader has type 'str'"),
+        ({"make_loader": lambda batch_size: []}, "'batch_size' of make_loader has no default"),
     ],
 )
 def test_wrong_arguments(arguments: dict[str, Any], message: str) -> None:

@@ -136,7 +136,7 @@ def test_a_record_is_shown_or_refused(seed: int) -> None:
 
 
 def test_a_record_that_is_nested_too_deep_is_refused() -> None:
-    with pytest.raises(RecordFormatError, match="not JSON"):
+    with pytest.raises(RecordFormatError, match="not valid JSON"):
         load_report("[" * 100_000)
 
 

@@ -191,7 +191,7 @@ def test_what_comes_in_is_opened_or_refused_with_the_reason(
         "() => { const d = new DataTransfer(); d.setData('text/plain', 'hello'); return d; }"
     )
     canvas.dispatch_event("drop", {"dataTransfer": words})
-    expect(message(page)).to_contain_text("This is not JSON")
+    expect(message(page)).to_contain_text("The text is not valid JSON")
     drop(page, bar(page), "photo.jpg", "image/jpeg", b"\xff\xd8\xff\xe0")
     expect(message(page)).to_contain_text("photo.jpg is not a PNG")
     expect(title(page)).to_have_text("imagenet-eval")

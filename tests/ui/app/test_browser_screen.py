@@ -201,13 +201,13 @@ def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
     bar.locator("[data-wb=open]").click()
     bar.locator("[data-wb=open-text]").fill("no graph")
     bar.locator("[data-wb=open-now]").click()
-    expect(bar.locator("[data-wb=long-message]")).to_contain_text("This is not JSON")
+    expect(bar.locator("[data-wb=long-message]")).to_contain_text("The text is not valid JSON")
     unmoved()
     bar.get_by_role("button", name="Close the message").click()
     expect(bar.locator("[data-wb=long-message]")).to_be_hidden()
     bar.locator("[data-wb=open]").click()
     bar.locator("[data-wb=open-now]").click()  # what was pasted is kept, and the same is said
-    expect(bar.locator("[data-wb=long-message]")).to_contain_text("This is not JSON")
+    expect(bar.locator("[data-wb=long-message]")).to_contain_text("The text is not valid JSON")
     bar.get_by_role("button", name="Close the message").click()
 
     batch = preview.locator("[data-wb=batch]")

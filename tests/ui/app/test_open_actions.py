@@ -184,7 +184,7 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
 @pytest.mark.parametrize(
     ("message", "words"),
     [
-        ({"do": "open", "text": ""}, "not JSON"),
+        ({"do": "open", "text": ""}, "not valid JSON"),
         (
             {"do": "open", "text": "import os; os.remove('x')", "file": "my train.py"},
             "`workbench import 'my train.py' -o 'my train.json'`",
@@ -204,7 +204,7 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
         ({"do": "open", "text": "def f(): pass", "file": "a\nb.py"}, "import pipeline.py"),
         ({"do": "open", "text": '"""Numbers."""\n\nSIZE = 3\n'}, "This script does not contain"),
         ({"do": "open", "text": "def make():\n    return 3\n"}, "This script does not contain"),
-        ({"do": "open", "text": "[" * 100_000}, "not JSON"),
+        ({"do": "open", "text": "[" * 100_000}, "not valid JSON"),
         ({"do": "open", "text": '{"some": "json"}'}, "not a graph file"),
         ({"do": "open", "text": '{"format": "dali-workbench-graph", "version": 9}'}, "newer"),
         ({"do": "open", "text": None}, "text is None. Expected `str`"),
@@ -215,7 +215,7 @@ def test_hostile_names_and_unknown_operators_are_opened_as_data(make: Make, name
             "not a readable PNG",
         ),
         ({"do": "open_picture", "data": "A" * 9_000_000}, "more data than any graph"),
-        ({"do": "open_picture", "data": picture("no graph")}, "not JSON"),
+        ({"do": "open_picture", "data": picture("no graph")}, "not valid JSON"),
         ({"do": "open_recent", "owner": "../../x"}, "no longer exists"),
         ({"do": "recipe", "name": "simclrr"}, "Did you mean simclr"),
     ],
@@ -241,7 +241,7 @@ def test_an_exported_program_opens_as_data_while_its_code_is_unchanged(
     assert model.graph == graph
     bar(model, "undo")
     bar(model, "open", text=text.replace("BATCH_SIZE = 64", "BATCH_SIZE = 32"))
-    assert "The code was changed since it was exported" in screen["bar", "message"]
+    assert "The code was changed after the export" in screen["bar", "message"]
     assert "`workbench import " in screen["bar", "message"]
     assert model.graph == SMALL
 
@@ -254,7 +254,9 @@ def test_a_damaged_graph_of_a_program_is_told_with_what_to_do(make: Make, lost: 
     for text in (program[:-lost], kept):
         bar(model, "open", text=text)
         said = screen["bar", "message"]
-        assert said.startswith("The graph stored in this script was ignored. It is damaged")
+        assert said.startswith(
+            "The graph stored in this script was ignored. The stored graph is damaged"
+        )
         assert "Use another copy of the file, or export the graph again. " in said
         assert "workbench import pipeline.py -o pipeline.json" in said
         assert "Error" not in said

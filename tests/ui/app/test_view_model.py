@@ -194,7 +194,7 @@ def test_a_bad_value_is_named_and_the_picture_stays(ready: Ready) -> None:
             {"do": "fix", "node": "rotate", "arg": "fill_value"},
             "already has a fixed value",
         ),
-        ("bar", {"do": "open", "text": "{"}, "not JSON"),
+        ("bar", {"do": "open", "text": "{"}, "not valid JSON"),
         ("bar", {"do": "recipe", "name": "simclrr"}, "simclr"),
     ],
 )

@@ -218,7 +218,7 @@ def test_some_of_several_is_made_counted_and_shuffled(make: Make) -> None:
     assert screen.node("some_of")["title"] == "some_of 2 of 3, in random order"
     assert model.graph.node("choice").args == {"population": 6}
     edit(model, "set", node="some_of", arg="count", value=4)
-    assert "count is 4, but it has 3" in str(screen["bar", "faults"])
+    assert "count is 4, but the block has 3" in str(screen["bar", "faults"])
     ask(model, "undo")
     before = model.graph.node("some_of").bodies["option_1"].nodes
     edit(model, "move_option", block="some_of", body="option_1", by=-1)
@@ -418,7 +418,7 @@ def test_places_and_names_are_those_of_the_body(opened: Ready) -> None:
     assert screen["canvas", "positions"] == there
     ask(model, "rename", node=":images", to="turned")
     assert screen["canvas", "positions"][":turned"] == [7.0, 8.0]
-    assert "branch.else has no output turned" in str(screen["bar", "faults"])
+    assert "branch.else has no output 'turned'" in str(screen["bar", "faults"])
     ask(model, "undo")
     ask(model, "open_scope", scope="")
     outputs = {"branch.then:images": there.pop(":images")}

@@ -56,12 +56,12 @@ def test_what_cannot_be_says_why(host: Host, photos: Path) -> None:
     await_cards(page, 5)
     before = held(host)
     # Four edges that are refused while they are dragged: kind, cycle, a port in use, no image.
-    assert "data accepts image, but reader.labels outputs label" in refused(
+    assert "'data' accepts images, but reader.labels outputs labels" in refused(
         page, "reader:out:labels", "resize:in:data"
     )
     assert "wait for each other" in refused(page, "flip:out:output", "rotate:in:data")
     assert "connected to rotate.output" in refused(page, "resize:out:output", "color:in:data")
-    assert "data accepts encoded" in refused(page, "reader:out:labels", "decode:in:data")
+    assert "'data' accepts encoded data" in refused(page, "reader:out:labels", "decode:in:data")
     assert held(host) == before
 
     # An operator that does not fit, greyed with its reason.

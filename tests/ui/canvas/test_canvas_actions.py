@@ -63,7 +63,7 @@ def test_a_reader_is_added_on_its_own_wherever_one_stands() -> None:
 
 def test_a_taken_port_is_refused_and_a_dragged_end_moves() -> None:
     where = {"source": "resize", "output": "output", "target": "color", "input": "data"}
-    with pytest.raises(GraphEditError, match=r"data is connected to rotate\.output"):
+    with pytest.raises(GraphEditError, match=r"'data' is already connected to rotate\.output"):
         done(JITTER, "connect", **where, edge="")
     document, _ = done(JITTER, "connect", **where, edge="color:data")
     assert document.graph.node("color").inputs["data"] == Port("resize", "output")

@@ -451,7 +451,7 @@ def test_the_wanted_result_stands_first(name: str, term: str, wanted: str) -> No
 
 
 def test_what_does_not_fit_says_why_and_stands_below_all_that_fits() -> None:
-    assert found()["labels", "gaussian blur"][0][1] == "it accepts image, not label"
+    assert found()["labels", "gaussian blur"][0][1] == "it accepts images, not labels"
     for items in found().values():
         reasons = [bool(reason) for _, reason, _ in items]
         assert reasons == sorted(reasons)

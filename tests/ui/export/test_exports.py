@@ -186,7 +186,7 @@ def test_the_menu_says_which_targets_cannot_hold_the_graph_and_why(shown: Ready)
     screen.wait(lambda s: s["bar", "refusals"] and s["code", "refusals"], "the refusals")
     found = screen["bar", "refusals"]
     assert screen["code", "refusals"] == found
-    assert "does not support if" in found["dynamic"]
+    assert "does not support 'if'" in found["dynamic"]
     assert not {"script", "pytorch"} & found.keys()
     model.act("bar", {"do": "undo"})
     assert screen["bar", "refusals"] == {}  # they were of the other graph
@@ -250,7 +250,7 @@ def test_the_bar_exports_to_every_target(shown: Ready) -> None:
 def test_a_name_under_which_the_code_could_not_run_is_refused(shown: Ready) -> None:
     model, screen = shown
     for target, name, words in (
-        ("pytorch", "torch", "hide the module torch"),
+        ("pytorch", "torch", "hides the module 'torch'"),
         ("notebook", "train.py", "Name it train.ipynb"),
     ):
         model.receive("code", "target", target)

@@ -197,7 +197,7 @@ def test_a_record_alone_is_shown_by_itself(bed: Bed) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("no", "This is not JSON"),
+        ("no", "The text is not valid JSON"),
         (gpu_record().replace('"seconds": 1.0', '"seconds": 0'), "damaged"),
         (gpu_record().replace('"mean": 0.4', '"mean": NaN'), "damaged"),
         (" " * 16_000_001, "at most 16,000,000"),

@@ -93,7 +93,7 @@ class Benchmark(ComparedExperiment):
                     require_choice(f"Benchmark: {what}", each, choices[what])
             if not given and what != "peers":
                 known = ", ".join(choices[what])
-                raise ArgumentError(f"Benchmark: {what} is empty. Use one or more of: {known}.")
+                raise ArgumentError(f"Benchmark: {what} is empty. Use one or more of {known}.")
         super().__init__(graph, data, measurement_config=measurement_config, cache=cache, name=name)
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)

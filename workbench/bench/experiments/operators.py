@@ -90,8 +90,8 @@ class OperatorExperiment(ComparedExperiment):
         self.graphs = operator_graphs(self.resolved)
         if not self.graphs:
             raise EngineError(
-                "Operators can only be measured one by one in a graph with one image decoder. "
-                f"{self.graph.name} has none or several: omit --each-operator."
+                "Operators can be measured one by one only in a graph with one image decoder, but "
+                f"{self.graph.name!r} has none or several. Omit --each-operator."
             )
         self._runs = {
             node: Benchmark(each, self.data, devices, peers=peers)

@@ -57,8 +57,8 @@ def images_in(batch: Any) -> int:
         return len(first)
     except TypeError:
         raise EngineError(
-            f"A batch has type {type(batch).__name__}. Return a tuple of outputs, each with one "
-            "entry per image."
+            f"A batch has type {type(batch).__name__!r}, not tuple. Return a tuple of outputs, "
+            "each with one entry per image."
         ) from None
 
 
@@ -149,7 +149,10 @@ class FactoryJob:
             sys.path.insert(0, self.folder)
         found = getattr(import_module(module), function, None)
         if not callable(found):
-            raise EngineError(f"{module} has no function {function}. Pass it as module:function.")
+            raise EngineError(
+                f"The module {module!r} has no function {function!r}. Pass a function as "
+                "module:function."
+            )
         factory: Factory = found
         return factory
 
@@ -160,7 +163,7 @@ def _repeat_batches(name: str, make: Callable[[], Iterable[Any]]) -> Iterator[An
         for batch in make():
             yield batch
         if batch is None:
-            raise EngineError(f"{name} yielded no batches. Yield one tuple of outputs per batch.")
+            raise EngineError(f"{name!r} yielded no batches. Yield one tuple of outputs per batch.")
 
 
 # The exported module of a graph as a peer: its dataset and transforms, in endless batches.

@@ -90,8 +90,8 @@ def peers_named(prefixes: Sequence[str]) -> tuple[str, ...]:
     for word in prefixes:
         if not is_factory(word) and not any(_starts_with(name, word) for name in PEERS):
             raise ArgumentError(
-                f"peer: {word[:40]!r} is not one of {', '.join(PEERS)}. For another library, "
-                "pass your own function as module:function."
+                f"peer: {word[:40]!r} is not one of {', '.join(PEERS)}. For another library, pass "
+                "your own function as module:function."
             )
     named = [name for name in PEERS if any(_starts_with(name, word) for word in prefixes)]
     return (*named, *dict.fromkeys(filter(is_factory, prefixes)))

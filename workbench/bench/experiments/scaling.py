@@ -210,8 +210,8 @@ def _require_shards(resolved: ResolvedGraph) -> None:
     for source in resolved.graph.sources:
         if "num_shards" not in resolved.spec(source).args:
             raise EngineError(
-                f"{source.id}: {source.op} cannot read a shard of its data, which "
-                "several processes require. Use 1 process."
+                f"{source.id}: {source.op} cannot read a part of its data, as each of several "
+                "processes would. Use 1 process."
             )
 
 

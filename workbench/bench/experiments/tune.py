@@ -357,7 +357,8 @@ def _fastest_uncompared(probed: Sequence[Measurement]) -> Measurement:
 
 def _nothing_measured(rows: Sequence[Measurement]) -> EngineError:
     first = next((row.reason for row in rows if row.reason), "")
-    return EngineError(f"No setting could be measured. The first failed: {first}")
+    why = first.removeprefix("not measured: ")
+    return EngineError(f"No setting could be measured. The first failed: {why}")
 
 
 # Utilisation of the JPEG engines, the cores and the bus, and the machine's maximum rate.

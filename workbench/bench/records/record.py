@@ -299,12 +299,12 @@ def load_report(text: str) -> Report:
     except (ValueError, RecursionError) as error:
         is_path = text.endswith(".json") and "\n" not in text
         fix = "the text of the file: pathlib.Path(file).read_text()" if is_path else "a record"
-        raise RecordFormatError(f"This is not JSON: {error}. Pass {fix}.") from None
+        raise RecordFormatError(f"The text is not valid JSON ({error}). Pass {fix}.") from None
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         found = record.get("format") if isinstance(record, dict) else type(record).__name__
         raise RecordFormatError(
-            f"This is not a record of measurements: its format is {found!r}, not "
-            f"{FORMAT!r}. `workbench bench ... --json FILE` writes one."
+            f"The text is not a record of measurements: its format is {found!r}, not {FORMAT!r}. "
+            "`workbench bench ... --json FILE` writes one."
         )
     version = record.get("version")
     if version not in (1, VERSION):
@@ -323,7 +323,7 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
         return read()
     except KeyError as error:
         raise RecordFormatError(
-            f"The record is damaged: {error.args[0]!r} is missing. Measure again."
+            f"The record is damaged: the entry {error.args[0]!r} is missing. Measure again."
         ) from None
     except (
         msgspec.ValidationError,
@@ -333,7 +333,9 @@ def parse_or_raise(record: dict[str, Any], read: Callable[[], T]) -> T:
         ArithmeticError,
         LookupError,
     ) as error:
-        raise RecordFormatError(f"The record is damaged: {error}. Measure again.") from None
+        raise RecordFormatError(
+            f"The record is damaged ({error}). Use another copy of the file, or measure again."
+        ) from None
 
 
 def _check_extra(report: Report) -> None:

@@ -54,7 +54,9 @@ def helper_sources(names: Collection[str], nodes: Iterable[Node]) -> str:
     needed = with_called(names) if names else []
     if used := set(needed) & set(function_names(nodes)):
         name = used.pop()
-        raise GraphError(f"Exported programs already define {name}. Rename your function.")
+        raise GraphError(
+            f"Exported programs already define a function {name!r}. Rename your function."
+        )
     return "".join(_source(name) for name in needed)
 
 

@@ -12,6 +12,7 @@ from workbench.graph.annotations.followers import follows
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import KIND_WORDS
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.tensor_type import TensorType
@@ -88,12 +89,16 @@ def require_images(graph: Graph, outputs: Outputs, target: str) -> list[str]:
     """Return the names of the image outputs. Raises GraphExportError if there are none."""
     images = outputs_of_kind(outputs, "image")
     if not images:
-        given = ", ".join(f"{name} ({flow.kind})" for name, flow in outputs.items())
         raise GraphExportError(
-            f"{next(iter(graph.outputs.values())).node}: {target} needs an image, but the outputs "
-            f"are {given}. Make an image an output."
+            f"{next(iter(graph.outputs.values())).node}: the target {target!r} needs an image, but "
+            f"the outputs are {described_outputs(outputs)}. Make an image an output."
         )
     return images
+
+
+def described_outputs(outputs: Outputs) -> str:
+    """Return the names of outputs with their kinds, such as ``'images' (images)``."""
+    return ", ".join(f"{name!r} ({KIND_WORDS[flow.kind]})" for name, flow in outputs.items())
 
 
 def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
@@ -101,9 +106,9 @@ def require_arrays(graph: Graph, outputs: Outputs, target: str) -> None:
     for name in outputs_of_kind(outputs, "encoded"):
         port = graph.outputs[name]
         raise GraphExportError(
-            f"{port.node}.{port.output}: {target} makes one array per batch, but the output "
-            f"{name!r} has encoded images, whose lengths differ. Remove the output, or export as a "
-            "script."
+            f"{port.node}.{port.output}: the target {target!r} makes one array per batch, but "
+            f"the output {name!r} has encoded images, whose lengths differ. Remove the output, "
+            "or export as a script."
         )
 
 
@@ -136,10 +141,10 @@ def require_even(graph: Graph, outputs: Outputs, target: str) -> None:
     """Raise GraphExportError if boxes, points or labels may differ in length within a batch."""
     for name in ragged_outputs(graph, outputs):
         raise GraphExportError(
-            f"{graph.outputs[name]}: {target} makes one array per batch, but the length of {name} "
-            "differs between images. Add a pad with axes 0, the largest length as shape, and a "
-            "fill_value that marks padding; or export for pytorch, which returns lists, or as a "
-            "script."
+            f"{graph.outputs[name]}: the target {target!r} makes one array per batch, but the "
+            f"length of {name!r} differs between images. Add a pad with axes 0, the largest "
+            "length as shape, and a fill_value that marks padding; or export for pytorch, which "
+            "returns lists, or as a script."
         )
 
 
@@ -152,17 +157,17 @@ def require_one_size(graph: Graph, outputs: Outputs, lists: Sequence[str], targe
         node = graph.outputs[name].node
         if axes[:1] == "F" and shape[:1] == (None,) and _decodes_videos(graph, node):
             raise GraphExportError(
-                f"{node}: {target} makes one array per batch, but {name} may have sequences of "
-                "different lengths, because their length depends on the videos. Set "
+                f"{node}: the target {target!r} makes one array per batch, but {name!r} may have "
+                "sequences of different lengths, because their length depends on the videos. Set "
                 "sequence_length and pad short sequences (pad_mode or last_sequence_policy), or "
                 "export as a script."
             )
         if None in sides and name not in lists:
             raise GraphExportError(
-                f"{node}: {target} makes one array per batch, but images of the output "
-                f"{name!r} may differ in size, because their size after {node} depends on the "
-                f"data. Add a resize, a crop or a pad after {node} (or set keep_size of a rotate), "
-                "or export as a script."
+                f"{node}: the target {target!r} makes one array per batch, but images of the "
+                f"output {name!r} may differ in size, because their size after {node!r} depends "
+                f"on the data. Add a resize, a crop or a pad after {node!r} (or set keep_size of "
+                "a rotate), or export as a script."
             )
 
 
@@ -177,8 +182,8 @@ def require_signed(graph: Graph, outputs: Outputs, target: str) -> None:
         if flow.dtype in ("UINT16", "UINT32", "UINT64"):
             node = graph.outputs[name].node
             raise GraphExportError(
-                f"{node}: the output {name} has type {flow.dtype}, which DALI's iterator for "
-                f"{target} does not support. Add a cast after {node}, for example to INT64."
+                f"{node}: the output {name!r} has type {flow.dtype}, which DALI's iterator for "
+                f"{target} does not support. Add a cast after {node!r}, for example to INT64."
             )
 
 
@@ -198,7 +203,7 @@ def require_no_blocks(nodes: Sequence[Node], target: str) -> None:
     for node in nodes:
         if node.bodies or node.op in AUTO_AUGMENT:
             raise GraphExportError(
-                f"{node.id}: {target} does not support {node.op}, which selects operators per "
+                f"{node.id}: {target} does not support {node.op!r}, which selects operators per "
                 "sample. Export the graph as a script."
             )
 
@@ -209,8 +214,8 @@ def require_unsharded(nodes: Sequence[Node], target: str) -> None:
         shards = node.args.get("num_shards", 1)
         if shards != 1:
             raise GraphExportError(
-                f"{node.id}.num_shards is {shards}, but {target} assigns a shard to each process. "
-                "Reset num_shards."
+                f"{node.id}.num_shards is {shards}, but the target {target!r} assigns a shard to "
+                "each process. Reset num_shards."
             )
 
 
@@ -222,9 +227,9 @@ def require_epoch_size(nodes: Sequence[Node], target: str) -> None:
     for node in nodes:
         if node.op == PYTHON_SOURCE.name and target not in (*_FED_TARGETS, "tensorflow"):
             raise GraphExportError(
-                f"{node.id}: a {target} program needs the number of samples of an epoch, which a "
-                f"Python source does not have. Export for {' or '.join(_FED_TARGETS)}, or as a "
-                "script."
+                f"{node.id}: the target {target!r} needs the number of samples of an epoch, "
+                f"which a Python source does not have. Export for {' or '.join(_FED_TARGETS)}, "
+                "or as a script."
             )
 
 
@@ -233,8 +238,8 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
     for node in (node for node in nodes if isinstance(node, Source)):
         if node.args.get("stick_to_shard"):
             raise GraphExportError(
-                f"{node.id}.stick_to_shard is True, but {target} requires readers that move to "
-                "the next shard after each epoch. Reset stick_to_shard."
+                f"{node.id}.stick_to_shard is True, but the target {target!r} requires readers "
+                "that move to the next shard after each epoch. Reset stick_to_shard."
             )
 
 

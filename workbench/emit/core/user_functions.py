@@ -176,7 +176,7 @@ def require_no_own_code(nodes: Iterable[Node], why: str) -> None:
     """Raise GraphExportError if a node calls a user function. ``why`` is part of the message."""
     for node in nodes_calling(nodes):
         raise GraphExportError(
-            f"{node.id} calls the Python function {node.args.get('function')}, but {why}. "
+            f"{node.id} calls the Python function {node.args.get('function')!r}, but {why}. "
             "Export the graph as a script, or remove the node."
         )
 

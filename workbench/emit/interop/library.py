@@ -267,7 +267,7 @@ class Library:
             raise step.refusal(f"has no equivalent of these values of {step.op}") from error
         if unread := step.given - step.read - _UNSAID:
             name = min(unread)
-            raise step.refusal(f"has no equivalent of {name} of {step.op}", name)
+            raise step.refusal(f"has no equivalent of the argument {name!r} of {step.op}", name)
         return None
 
     def comparison(self, name: str) -> Comparison:

@@ -30,8 +30,8 @@ _READERS = frozenset({"file_root", "file_list"})
 _MOST_LONGER = 4
 """Maximum length of the exported text, relative to the program's length."""
 
-_CHANGED = "The code was changed since it was exported."
-_GRAPH_CHANGED = "The graph at its end does not match this code: it was changed."
+_CHANGED = "The code was changed after the export."
+_GRAPH_CHANGED = "The stored graph does not match the code, because one of them was changed."
 
 
 def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph | None:
@@ -60,7 +60,8 @@ def import_embedded(program: str, path: str, catalog: Catalog) -> ImportedGraph 
         if by == __version__:
             raise GraphFormatError(_GRAPH_CHANGED)
         raise GraphFormatError(
-            f"The program was written by Workbench {by}; {__version__} generates different code."
+            f"The program was written by version {by} of the workbench, and version {__version__} "
+            "generates different code."
         )
     file = PurePath(path).name
     origins = {
@@ -98,7 +99,9 @@ def _exported_again(content: Mapping[str, Any], graph: Graph, catalog: Catalog) 
         case _:
             known = False
     if not known:
-        raise GraphFormatError("Its export options are unknown to this version.")
+        raise GraphFormatError(
+            "The stored export options are unknown to this version of the workbench."
+        )
     with written_not_run():
         resolved = resolve(graph, catalog)
         return export_resolved(resolved, target, {}, with_, reads, beside, file)

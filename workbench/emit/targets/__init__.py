@@ -208,13 +208,14 @@ class Export:
         fits = Path(own).suffix
         if suffix != fits and suffix in _SUFFIXES:
             raise SaveError(
-                f"{path} was not written: the target {self.target} writes a {fits} file, not "
+                f"{path} was not written: the target {self.target!r} writes a {fits} file, not "
                 f"{suffix}. Name it {name}{fits}."
             )
         if suffix == ".py" and name in _imported(source.text) | sys.stdlib_module_names:
             raise SaveError(
-                f"{path} was not written: it would hide the module {name}, which the exported "
-                f"code or one of its packages may import. Choose another name, for example {own}."
+                f"{path} was not written: a script of this name hides the module {name!r}, which "
+                "the exported code or one of its packages may import. Choose another name, for "
+                f"example {own}."
             )
 
 
@@ -241,7 +242,7 @@ def require_skips_bad(name: str) -> None:
     """Raise GraphExportError if a target cannot read a list of good files, or is unknown."""
     if not load_target(name).skips_bad:
         raise GraphExportError(
-            f"The target {name} cannot skip bad files, because it does not read a list of good "
+            f"The target {name!r} cannot skip bad files, because it does not read a list of good "
             "ones. Export without --skip-bad ('Skip bad files' in the app), or for pytorch."
         )
 
@@ -330,7 +331,7 @@ def export_resolved(
     if part.settings.pipelines > 1 and not found.side_by_side:
         able = [name for name in target_names() if load_target(name).side_by_side]
         raise GraphExportError(
-            f"pipelines is {part.settings.pipelines}, but the target {target} runs one pipeline "
+            f"pipelines is {part.settings.pipelines}, but the target {target!r} runs one pipeline "
             f"per process. Set pipelines to 1, or export for {', '.join(able)}."
         )
     files = _emitter(target, found, with_)(resolved)
@@ -418,20 +419,20 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
     if training and target.training is None:
         able = ", ".join(each for each, other in every if other.training is not None)
         raise GraphExportError(
-            f"The target {name!r} does not support a training loop. Export without it, or for "
-            f"{able}."
+            f"The target {name!r} does not support a training loop. Export without the loop, or "
+            f"for {able}."
         )
     if samples and not target.samples:
         able = ", ".join(each for each, other in every if other.samples)
         raise GraphExportError(
-            f"The target {name} cannot return file names and random values. Export without "
+            f"The target {name!r} cannot return file names and random values. Export without "
             f"them, or for {able}."
         )
     if with_ == "capture":
         if target.capture is None:
             able = ", ".join(each for each, other in every if other.capture is not None)
             raise GraphExportError(
-                f"The target {name} has no capture mode. Export without it, or for {able}."
+                f"The target {name!r} has no capture mode. Export without capture, or for {able}."
             )
         return target.capture
     emit = target.training if training and target.training is not None else target.emit

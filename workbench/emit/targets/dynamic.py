@@ -229,7 +229,7 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
     if len(readers) > 1:
         raise GraphExportError(
             f"{readers[1].id}: the dynamic target supports one reader, and the graph also has "
-            f"{readers[0].id}. Export the graph as a script."
+            f"{readers[0].id!r}. Export the graph as a script."
         )
     require_no_own_code(nodes, "DALI's dynamic mode has no Python functions")
     require_no_blocks(nodes, "DALI's dynamic mode")
@@ -238,12 +238,12 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
         if node.op in FOLLOWERS:
             raise GraphExportError(
                 f"{node.id}: DALI's dynamic mode does not support annotations that follow an "
-                "image. Export the graph as a script, or remove them."
+                "image. Export the graph as a script, or remove the node."
             )
         if is_sampled(node):
             raise GraphExportError(
-                f"{node.id}: DALI's dynamic mode has no sampler. Reset it, or export the graph as "
-                "a script."
+                f"{node.id}: DALI's dynamic mode has no sampler. Reset the sampler, or export the "
+                "graph as a script."
             )
         if reader := reader_name(node):
             raise GraphExportError(
@@ -263,12 +263,13 @@ def _require_dynamic(nodes: Sequence[Node]) -> None:
             )
         if node.op == "get_property" and node.args.get("key") == "source_info":
             raise GraphExportError(
-                f"{node.id}.key: the value is source_info, but DALI's dynamic mode does not know "
+                f"{node.id}.key: the key is 'source_info', but DALI's dynamic mode does not know "
                 "the origin of a sample. Export the graph as a script."
             )
         for name in _NO_ARGUMENTS & node.args.keys():
             raise GraphExportError(
-                f"{node.id}.{name}: DALI's dynamic mode does not support this argument. Reset it."
+                f"{node.id}.{name}: DALI's dynamic mode does not support this argument. Reset the "
+                "argument, or export the graph as a script."
             )
 
 

@@ -19,8 +19,8 @@ def emit_huggingface(resolved: ResolvedGraph) -> Mapping[str, Code]:
     if module.lists:
         name = module.lists[0]
         raise GraphExportError(
-            f"{resolved.graph.outputs[name]}: huggingface requires tensors, but the shape of "
-            f"{name} differs between images. Resize or pad it, or export for pytorch."
+            f"{resolved.graph.outputs[name]}: the target 'huggingface' requires tensors, but the "
+            f"shape of {name!r} differs between images. Resize or pad it, or export for pytorch."
         )
     images = require_images_of(module, "huggingface")
     module = _named(module, images)

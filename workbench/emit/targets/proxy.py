@@ -61,7 +61,7 @@ def emit_proxy(resolved: ResolvedGraph) -> Mapping[str, Code]:
     made = {name: port for name, port in graph.outputs.items() if port != label}
     if not made:
         raise GraphExportError(
-            f"{reader.id}: the graph returns labels alone, which PyTorch reads without DALI. Make "
+            f"{reader.id}: the graph outputs only labels, which PyTorch reads without DALI. Make "
             "an image an output."
         )
     part = replace(resolved, graph=replace(graph, outputs=made))

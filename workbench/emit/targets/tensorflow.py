@@ -35,8 +35,9 @@ def emit_tensorflow(resolved: ResolvedGraph) -> Mapping[str, Code]:
     for node in module.nodes:
         if isinstance(node, Source) and source_kind(node).pipeline_arguments:
             raise GraphExportError(
-                f"{node.id}: it reads data with Python code, which TensorFlow's DALIDataset "
-                "cannot run. Write the images to TFRecord files, or use another target."
+                f"{node.id}: this node reads data with Python code, which TensorFlow's "
+                "DALIDataset cannot run. Write the images to TFRecord files, or use another "
+                "target."
             )
         if is_sampled(node):
             raise GraphExportError(
@@ -58,7 +59,7 @@ def _dtype(graph: Graph, outputs: Outputs, name: str) -> str:
         node = graph.outputs[name].node
         raise GraphExportError(
             f"{node}: DALIDataset requires the type of {name!r}, which depends on the data. Set "
-            f"the dtype of {node}, or add a cast after it."
+            f"the dtype of {node!r}, or add a cast after it."
         )
     return found
 

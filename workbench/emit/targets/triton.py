@@ -187,7 +187,7 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
     for reader in readers[1:]:
         if reader.op not in SERVED or first.op not in SERVED or _VIDEO in (first.op, reader.op):
             raise GraphExportError(
-                f"{reader.id}: a Triton client sends one image, which {first.id} already reads. "
+                f"{reader.id}: a Triton client sends one image, which {first.id!r} already reads. "
                 "Remove one of the two readers."
             )
     if first.op == _VIDEO and first.args.get("last_sequence_policy") != "pad":
@@ -214,7 +214,7 @@ def _require_serialisable(nodes: Sequence[Node], catalog: Catalog) -> None:
             if port.node == first.id and port not in sent:
                 raise GraphExportError(
                     f"{node.id}.{name} is connected to {port}, which a Triton client does not "
-                    f"send. Remove {node.id}."
+                    f"send. Remove {node.id!r}."
                 )
         if isinstance(node, Source):
             continue
@@ -264,7 +264,7 @@ def _output(graph: Graph, outputs: Outputs, name: str) -> dict[str, Any]:
     if flow.dtype not in _DTYPES or flow.shape is None:
         raise GraphExportError(
             f"{node}: Triton requires the type and the number of axes of {name!r}, which depend "
-            f"on the data. Set the dtype of {node}, or remove the output {name!r}."
+            f"on the data. Set the dtype of {node!r}, or remove the output {name!r}."
         )
     dims = [-1 if extent is None else extent for extent in flow.shape]
     return {"name": name, "dtype": _DTYPES[flow.dtype], "dims": dims}

@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.emit.core.outputs import class_shares, outputs_of_kind, require_images
+from workbench.emit.core.outputs import (
+    class_shares,
+    described_outputs,
+    outputs_of_kind,
+    require_images,
+)
 from workbench.emit.templates.loader_module import Module
 from workbench.emit.templates.ragged_boxes import detection_fields, find_detection
 from workbench.errors import GraphExportError
@@ -62,9 +67,9 @@ def _task(module: Module, images: list[str]) -> dict[str, Any]:
         return {"task": "class", "target": f'batch["{labels[0]}"]', "classes": count}
     if len(images) == 2 and _are_views(module, images):
         return {"task": "views", "classes": None}
-    given = ", ".join(f"{name} ({flow.kind})" for name, flow in module.outputs.items())
     raise GraphExportError(
-        f"{module.graph.outputs[images[0]].node}: no learning task fits the outputs {given}. "
+        f"{module.graph.outputs[images[0]].node}: no learning task fits the outputs "
+        f"{described_outputs(module.outputs)}. "
         "Return one image with its class, mask or boxes, or two random views of one photo; or "
         "export without training."
     )

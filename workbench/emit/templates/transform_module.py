@@ -201,7 +201,7 @@ def require_folder(nodes: Sequence[Node], target: str) -> None:
         kind, _, argument = source.kind.partition(":")
         if kind not in ("", "folder") or argument == "file_list":
             raise GraphExportError(
-                f"{source.id}: {target} reads a folder of images, but this is a "
+                f"{source.id}: {target} reads a folder of images, but the source is a "
                 f"{load_source(source.kind).about}. Use a folder, or export for pytorch, which "
                 "runs DALI."
             )
@@ -209,7 +209,8 @@ def require_folder(nodes: Sequence[Node], target: str) -> None:
             name = min(unlike)
             raise GraphExportError(
                 f"{source.id}.{name}: {target} reads a folder with one subfolder per class and "
-                f"does not support {name}. Reset it, or export for pytorch, which runs DALI."
+                f"does not support {name!r}. Reset {name!r}, or export for pytorch, which runs "
+                "DALI."
             )
 
 
@@ -220,5 +221,5 @@ def _require_one_size(graph: Graph, views: Sequence[View], target: str) -> None:
         if shape is None or None in shape:
             raise GraphExportError(
                 f"{graph.outputs[view.name].node}: {target} makes one tensor per batch, but "
-                f"{view.name} may have images of different sizes. Resize or crop them."
+                f"{view.name!r} may have images of different sizes. Resize or crop them."
             )

@@ -150,8 +150,8 @@ def make_loader(
     """
     if library not in LIBRARIES:
         raise GraphExportError(
-            f"There is no loader for {library!r}. Use one of {', '.join(LIBRARIES)}, or export "
-            "the graph to another target."
+            f"loader: there is no library {library!r}. Use one of {', '.join(LIBRARIES)}, or "
+            "export the graph for another target."
         )
     if epochs is not None and (type(epochs) is not int or epochs < 1):
         raise GraphExportError(
@@ -162,8 +162,8 @@ def make_loader(
     labels = [name for name, port in graph.outputs.items() if kinds.kind(port) == "label"]
     if labels and len(data) == 1 and is_unlabelled(*data.values()):
         warn_caller(
-            f"The data have no labels, so {labels[0]} is 0 for every sample. Pass labels with the "
-            "data, or output the images alone: wb.outputs(images=graph.images)."
+            f"The data have no labels, so {labels[0]!r} is 0 for every sample. Pass labels with "
+            "the data, or output the images alone: wb.outputs(images=graph.images)."
         )
     program = import_program(graph, LIBRARIES[library], data)
     if library == "jax":  # its loader builds one pipeline per device
@@ -401,8 +401,8 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
             bad = next((s for s in list_samples(each) if s.fault), None) if each.in_memory else None
             if bad is not None:
                 raise DataError(
-                    f"Sample {bad.name} of {each} cannot be used: {bad.fault}. Fix or remove "
-                    "it; wb.check_folder(data) lists every bad sample."
+                    f"Sample {bad.name} of {each} cannot be used: {bad.fault}. Fix or remove this "
+                    "sample; wb.check_folder(data) lists all bad samples."
                 ) from None
         files = [each for each in data.values() if not each.in_memory]
         if not files:

@@ -190,7 +190,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 def out_of_memory(nodes: Sequence[str]) -> str:
     """Return a message, with a fix, that memory ran out while the worker ran ``nodes``."""
-    where = f" while it ran {', '.join(nodes)}" if nodes else ""
+    where = f" while running {', '.join(map(repr, nodes))}" if nodes else ""
     limit = f" {memory_limit_text()}".rstrip()
     return (
         f"Out of memory{where}. Show fewer tiles, or make the batch or the images smaller.{limit}"

@@ -241,7 +241,7 @@ def _pack_any(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return Ext(_ARRAY, _encoder.encode(_pack_array(value)))
     raise TypeError(
-        f"Values of type {type(value).__qualname__} cannot be sent to or from the worker. Use "
+        f"Values of type {type(value).__qualname__!r} cannot be sent to or from the worker. Use "
         "numbers, strings, bytes, paths, arrays, and lists, tuples and dicts of these."
     )
 
@@ -277,7 +277,7 @@ def _plain_number(value: Any) -> Any:
     if isinstance(value, str):  # of a custom class
         return str(value)
     raise TypeError(
-        f"Values of type {type(value).__qualname__} cannot be sent to or from the worker. Use "
+        f"Values of type {type(value).__qualname__!r} cannot be sent to or from the worker. Use "
         "numbers and strings."
     )
 

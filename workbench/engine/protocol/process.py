@@ -288,7 +288,9 @@ class Engine:
         An interrupt raises no error here, because it is sent to the worker.
         """
         if self._closed:
-            raise EngineClosedError("The engine is closed. Create a new one, or a new workbench.")
+            raise EngineClosedError(
+                "The engine is closed. Create another Engine, or another Workbench."
+            )
         if self._stop.is_set() or handle.cancelled:
             raise CancelledError("Cancelled.")
 

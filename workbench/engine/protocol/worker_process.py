@@ -169,7 +169,7 @@ def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerS
     """Return the error for a worker that stopped sending heartbeats."""
     return WorkerSilentError(
         f"{silence.describe()}{_where(process)}, so the worker was terminated. The graph is "
-        "unchanged; the next change starts a new one.",
+        "unchanged; the next change starts a new worker.",
         process.running,
     )
 
@@ -178,13 +178,14 @@ def timeout_error(process: WorkerProcess, limit: float) -> WorkerTimeoutError:
     """Return the error for a worker that exceeds the timeout of its call."""
     return WorkerTimeoutError(
         f"No response within {limit:g} s{_where(process)}, so the worker was terminated. The next "
-        "change starts a new one; fewer tiles take less time.",
+        "change starts a new worker; fewer tiles take less time.",
         process.running,
     )
 
 
 def _where(process: WorkerProcess) -> str:
-    return f" while it ran {', '.join(process.running)}" if process.running else ""
+    running = ", ".join(map(repr, process.running))
+    return f" while running {running}" if running else ""
 
 
 def _files(process: WorkerProcess) -> str:

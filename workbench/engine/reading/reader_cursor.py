@@ -80,9 +80,8 @@ def require_room(data: Dataset, batch_size: int) -> None:
     if need > room:
         fit = int(room / need * batch_size)
         raise DataError(
-            f"A batch of {batch_size:,} files of {data} needs about {need / 2**30:.1f} "
-            "GiB, more than an eighth of this machine's memory. Use a batch size of "
-            f"{fit:,} or less."
+            f"A batch of {batch_size:,} files of {data} needs about {need / 2**30:.1f} GiB, more "
+            f"than an eighth of this machine's memory. Use a batch size of {fit:,} or less."
         )
 
 

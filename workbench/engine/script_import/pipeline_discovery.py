@@ -117,8 +117,8 @@ def _of_main(script: OpenedScript, arguments: Mapping[str, Any]) -> FoundPipelin
     made = _different(script.made[before:] if pipe is None else [pipe])
     if unused := [name for name in arguments if name not in script.taken]:
         raise ImportFailedError(
-            f"{script.file}: {MAIN} reads no option {', '.join(unused)}. Remove --arg, or select a "
-            "function with --pipeline."
+            f"{script.file}: {MAIN} reads no option {', '.join(map(repr, unused))}. Remove --arg, "
+            "or select a function with --pipeline."
         )
     if not made and script.lines.failures[failures:]:
         raise script.lines.failures[failures]
@@ -155,15 +155,15 @@ def _factory(
     if is_pipeline(value):
         if unused := [one for one in arguments if one not in script.taken]:
             raise ImportFailedError(
-                f"{file} creates its pipeline itself, so no function has the argument "
-                f"{', '.join(unused)}. Select a function: --pipeline "
+                f"{file} creates its pipeline at the top level, so no function receives the "
+                f"argument {', '.join(map(repr, unused))}. Select a function: --pipeline "
                 f"{'|'.join(pipeline_factories(script.module)) or 'NAME'}."
             )
         return FoundPipeline(lambda: value)
     if not callable(value):
         raise ImportFailedError(
-            f"{file}: {name} has type {type(value).__name__}, but must be a pipeline or a function "
-            "that returns one. Select another name with --pipeline."
+            f"{file}: {name!r} has type {type(value).__name__}, but must be a pipeline or a "
+            "function that returns one. Select another name with --pipeline."
         )
     unknown = _unknown_arguments(value, arguments)
     given = {
@@ -175,7 +175,7 @@ def _factory(
         unknown.remove(one)
     if unknown:
         raise ImportFailedError(
-            f"{file}: {name} has no argument {', '.join(unknown)}. It has "
+            f"{file}: {name!r} has no argument {', '.join(map(repr, unknown))}. It has "
             f"{', '.join(parameters_of(value)) or 'none'}."
         )
     notes: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ def _factory(
         callers = _callers(name, script)
         select = f", or select what calls it: --pipeline {'|'.join(callers)}" if callers else ""
         raise ImportFailedError(
-            f"{file}: {name} requires {', '.join(call.missing)}. Pass "
+            f"{file}: {name!r} requires {', '.join(map(repr, call.missing))}. Pass "
             f"{' '.join(f'--arg {one}=...' for one in call.missing)} (in Python: "
             f'args={{"{call.missing[0]}": ...}}){select}.'
         )
@@ -218,7 +218,7 @@ def _factory(
             pipe = inside[0] if inside else pipe
         if not is_pipeline(pipe):
             raise ImportFailedError(
-                f"{file}: {name} returns a value of type {type(pipe).__name__}. Return an "
+                f"{file}: {name!r} returns a value of type {type(pipe).__name__}. Return an "
                 "nvidia.dali.Pipeline."
             )
         return pipe

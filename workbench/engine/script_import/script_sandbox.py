@@ -129,11 +129,11 @@ class ScriptSandbox:
         while not self._over.wait(_TICK):
             if monotonic() > deadline:
                 self._end(
-                    f"it did not finish within {self._seconds:g} s. Increase the limit, "
+                    f"the script did not finish within {self._seconds:g} s. Increase the limit, "
                     "or use a script that only defines the pipeline"
                 )
             if private_bytes() > self._memory:
-                self._end(f"it used more than {self._memory / 2**30:.1f} GiB of memory")
+                self._end(f"the script used more than {self._memory / 2**30:.1f} GiB of memory")
             self._cut_output()
 
     def _cut_output(self) -> None:

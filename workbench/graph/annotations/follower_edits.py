@@ -66,8 +66,8 @@ def with_masks(graph: Graph, catalog: Catalog) -> Graph:
         ]
         if masks.needs and clashes:
             raise GraphEditError(
-                f"DALI outputs no masks if {source.id} has {' and '.join(clashes)} set. "
-                f"Reset {' and '.join(clashes)}."
+                f"{source.id}: DALI outputs no masks if {' and '.join(map(repr, clashes))} is "
+                f"set. Reset {' and '.join(map(repr, clashes))}."
             )
         if any(port_kind(graph, catalog, port) == "mask" for port in graph.outputs.values()):
             raise GraphEditError("The masks are already an output.")

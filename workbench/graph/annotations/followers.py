@@ -98,7 +98,7 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
     path = path_of(typed, node)
     if path is not None and path.blocked:
         what, remedy = path.reason.split(". ", 1)
-        words = what if path.blocked == node.id else f"{node.id} cannot follow it: {what}"
+        words = what if path.blocked == node.id else f"{node.id!r} cannot follow it: {what}"
         yield Fault(path.blocked, "", words, f"{remedy}.", "unfollowed", node.id)
     if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
         words = f"the format of the boxes {node.inputs['boxes']} is unknown"
@@ -193,7 +193,7 @@ def unmoved_faults(typed: TypedGraph) -> Iterator[Fault]:
     """Yield a fault for each output whose annotations do not follow the output image."""
     for output, moved in unmoved_targets(typed).items():
         node = typed.graph.outputs[output].node
-        words = f"output {output!r} does not follow the image through {moved}"
+        words = f"the output {output!r} does not follow the image through {moved!r}"
         remedy = (
             f"Feed it to a follower (follow_boxes, follow_points, follow_masks), or remove the "
             f"output {output!r}."

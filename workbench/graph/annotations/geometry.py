@@ -321,8 +321,8 @@ def _cover_reason(node: Node, spec: OpSpec) -> str:
 
 def _missing_rule_reason(node: Node, spec: OpSpec) -> str:
     return (
-        f"there is no rule by which annotations follow {spec.name}. Remove or mute "
-        f"{node.id}, or use annotations from before it"
+        f"there is no rule by which annotations follow {spec.name}. Remove or mute {node.id!r}, "
+        "or use annotations from before it"
     )
 
 
@@ -331,9 +331,8 @@ def _arguments_reason(node: Node, spec: OpSpec) -> str:
     rules = geometry_rules().rules[node.op]
     nearest = min((_unmet_requirements(node, spec, rule) for rule in rules), key=len)
     return (
-        f"there is no rule by which annotations follow {node.op} with these arguments "
-        f"({given}), but one {' and '.join(nearest)}. Change these, or remove or mute "
-        f"{node.id}"
+        f"there is no rule by which annotations follow {node.op} with these arguments ({given}), "
+        f"but one {' and '.join(nearest)}. Change these, or remove or mute {node.id!r}"
     )
 
 

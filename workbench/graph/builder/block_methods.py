@@ -164,7 +164,7 @@ def block_method(kind: BlockKind) -> Callable[..., Graph]:
         names = BLOCKS[kind.op].body_names(len(options))
         if len(options) != len(names):
             raise GraphEditError(
-                f"{kind.op} needs {len(names)} functions ({', '.join(names)}), but received "
+                f"{kind.op!r} needs {len(names)} functions ({', '.join(names)}), but received "
                 f"{len(options)}."
             )
         given = args.get(kind.control)
@@ -190,7 +190,9 @@ def _block(
     """
     for apply in options:
         if isinstance(apply, Graph):  # a callable with an image
-            raise ArgumentError(f"{kind.op} received a graph. Use {APPLY.words}.")
+            raise ArgumentError(
+                f"{kind.op!r} received a graph instead of a function. Use {APPLY.words}."
+            )
     catalog = load_catalog()
     output, start = main_output(graph, catalog)
     spec = catalog[kind.op]
@@ -234,8 +236,8 @@ def _applied(graph: Graph, scope: str, input_name: str, apply: Apply, catalog: C
         inspect.signature(apply).bind(inside)
     except (TypeError, ValueError) as error:  # ValueError: a builtin without a signature
         raise GraphEditError(
-            f"An option cannot be called with a graph: {error}. Use a function such as "
-            "lambda x: x.rotate(angle=5)."
+            f"An option cannot be called with a graph ({error}). Use a function of one argument, "
+            "such as lambda x: x.rotate(angle=5)."
         ) from None
     made = apply(inside)
     if isinstance(made, DataNode):
@@ -244,6 +246,7 @@ def _applied(graph: Graph, scope: str, input_name: str, apply: Apply, catalog: C
     if not isinstance(made, Graph) or made.scope != scope:
         gave = "another graph" if isinstance(made, Graph) else format_value(made)
         raise GraphEditError(
-            f"An option returned {gave}. Return the continued graph: lambda x: x.rotate(angle=5)."
+            f"An option returned {gave}. Return the graph that it received, with operators "
+            "added: lambda x: x.rotate(angle=5)."
         )
     return made.whole

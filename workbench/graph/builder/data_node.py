@@ -120,8 +120,8 @@ class DataNode(Operators["DataNode"]):
             ends = (item.start, item.stop, item.step) if isinstance(item, slice) else (item,)
             if not all(end is None or isinstance(end, Integral) for end in ends):
                 raise GraphEditError(
-                    f"{self.port}[{item!r}]: an index consists of integers and ranges. "
-                    "For a position per sample use slice."
+                    f"{self.port}[{item!r}]: an index consists of integers and ranges. For a "
+                    "different position in each sample, use the operator slice."
                 )
         return single_output(call_operator("subscript", (self,), {"index": index_text(items)}))
 
@@ -364,8 +364,8 @@ def main_output(graph: Graph, catalog: Catalog) -> tuple[str, DataNode]:
         names = [name for name in graph.outputs if name in encoded - {"encoded"}]
     if len(names) > 1:
         raise GraphEditError(
-            f"The graph outputs several images: {', '.join(names)}. Continue with one of "
-            f"them, for example graph.{names[0]}, and combine them with workbench.outputs."
+            f"The graph outputs several images: {', '.join(names)}. Call operators on one of "
+            f"them, such as graph.{names[0]}, and combine the results with wb.outputs."
         )
     if not names:
         if "encoded" in graph.outputs:
@@ -486,8 +486,8 @@ class _Merger:
         place = there if self._other.sources else scope
         if not _encloses(self.whole, place, scope):
             raise GraphEditError(
-                f"{node.id} is inside {block_of(there)} and cannot be used outside it. "
-                "Use an output of the block."
+                f"{node.id!r} is inside {block_of(there)!r} and cannot be used outside it. Use an "
+                "output of the block."
             )
         spec = self._catalog.find(node.op)
         unnamed = node.id.rstrip("0123456789_") == default_id(node.op)

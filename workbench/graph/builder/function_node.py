@@ -143,7 +143,7 @@ class FunctionNode:
         known = [port.output for port in output_ports(placed, load_catalog()[placed.op])]
         if output not in known:
             raise GraphEditError(
-                f"{node_id} has no output {output!r}. It has {', '.join(known) or 'none'}."
+                f"{node_id!r} has no output {output!r}. It has {', '.join(known) or 'none'}."
             )
         for name, ends in draws.items():
             if not (isinstance(ends, Sequence) and len(ends) == 2 and all(map(NUMBER.fits, ends))):
@@ -291,7 +291,8 @@ def numba_node(
         named = tuple(layout for layout in layouts if not layout.isdigit())
         if named and len(named) != len(layouts):
             raise GraphEditError(
-                f"Layouts are set for {len(named)} of {len(layouts)} outputs. Set all, or none."
+                f"Layouts are set for {len(named)} of {len(layouts)} outputs. Set the layouts "
+                "of all outputs, or of none."
             )
         source = function_source(function, imports_inside=False)
         return _trust(

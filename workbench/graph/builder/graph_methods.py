@@ -55,6 +55,7 @@ from workbench.graph.edits.edit import default_id, free_id, set_setting
 from workbench.graph.execution.dataset_parameters import with_data_sides
 from workbench.graph.model import GRAPH, Graph, Port, Settings, is_name
 from workbench.graph.model.operators import OperatorGroup, Operators, operator_function, register
+from workbench.graph.model.ports import KIND_WORDS
 from workbench.graph.storage.io import dump_graph
 from workbench.graph.types.devices import port_kind
 from workbench.graph.types.typed_graph import TypedGraph
@@ -145,7 +146,7 @@ def outputs(**values: DataNode | Graph) -> Graph:
     """
     catalog = load_catalog()
     if not values:
-        raise GraphEditError("outputs received nothing. Pass values by name: images=graph.images.")
+        raise GraphEditError("outputs received no values. Pass them by name: images=graph.images.")
     graph: Graph | None = None
     given: dict[str, Port] = {}
     for name, value in values.items():
@@ -155,8 +156,8 @@ def outputs(**values: DataNode | Graph) -> Graph:
             value = main_output(value, catalog)[1]
         if not isinstance(value, DataNode):
             raise GraphEditError(
-                f"{name} has type {type(value).__name__}. "
-                "Pass a node's output, such as graph.images."
+                f"{name!r} has type {type(value).__name__!r}. Pass a node's output, such as "
+                "graph.images."
             )
         if graph is None:
             graph = value.graph
@@ -165,13 +166,13 @@ def outputs(**values: DataNode | Graph) -> Graph:
     used = replace(graph, outputs=given)
     taken = {node.id for node in graph.nodes} & given.keys()
     for node_id in sorted(taken):  # both become variables of the exported code
-        raise GraphEditError(f"{node_id} is the name of a node. Use another output name.")
+        raise GraphEditError(f"{node_id!r} is already the name of a node. Use another output name.")
     for name, moved in unmoved_targets(TypedGraph(used, catalog)).items():
         warn(
-            f"The output {name} of {given[name].node} does not follow the images through {moved}. "
-            "Call operators on the graph (graph.flip()), so that annotations follow, use a "
-            "follower (wb.fn.follow_boxes, follow_points, follow_masks), or output the images "
-            f"before {moved}.",
+            f"The output {name!r} of {given[name].node!r} does not follow the images through "
+            f"{moved!r}. Call operators on the graph (graph.flip()), so that annotations follow, "
+            "use a follower (wb.fn.follow_boxes, follow_points, follow_masks), or output the "
+            f"images before {moved!r}.",
             stacklevel=3,
         )
     for fault in unpaired_outputs(TypedGraph(used, catalog)):
@@ -193,7 +194,8 @@ def _appended_to_image(
     kind = port_kind(made.graph, catalog, made.port)
     if kind not in ("image", "mask"):
         raise GraphEditError(
-            f"{op} outputs {kind}, not an image. Call it on an output: graph.{name}.{op}(...)."
+            f"{op} outputs {KIND_WORDS[kind]}, not an image. Call it on an output: "
+            f"graph.{name}.{op}(...)."
         )
     moved = replace(made.graph, outputs=_replaced_output(graph, name, made))
     return with_data_sides(with_followers(graph, moved, catalog), moved.datasets or {})

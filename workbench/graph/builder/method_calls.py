@@ -118,7 +118,7 @@ class _Block:
     def call(self, node: Node) -> str:
         """Return the call that creates a node: a method of its first input, or a function."""
         if isinstance(node, Source):
-            raise NotWritableError(f"{node.id} is a second reader")
+            raise NotWritableError(f"{node.id!r} is a second reader")
         if node.op == "subscript":
             index = index_text(parse_index(str(node.args["index"])))
             return f"{self.operand(node.inputs['data'])}[{index}]"
@@ -243,7 +243,7 @@ class _Block:
         if len(graph.sources) != 1 or not graph.sources[0].kind:
             count = len(graph.sources)
             raise NotWritableError(
-                f"{graph.sources[0].id} sets its data by arguments"
+                f"{graph.sources[0].id!r} sets its data by arguments"
                 if count == 1
                 else f"it has {count} readers"
             )
@@ -298,7 +298,7 @@ class _Block:
         inner = _Block(self.graph, self.catalog, scope, self.spelled, self.data, self, head)
         inner.names[start] = f"{head}.{taken}"
         if set(inner.body.outputs) != {taken} or inner.body.title:
-            raise NotWritableError(f"{block.id} has more than one output, or titled bodies")
+            raise NotWritableError(f"{block.id!r} has more than one output, or titled bodies")
         end = inner.body.outputs[taken]
         nodes = inner.chain(start, [end])
         through = nodes and output_ports(nodes[-1], self.catalog[nodes[-1].op])[0] == end
@@ -316,13 +316,13 @@ class _Block:
     def block(self, node: Node) -> str:
         options = {name: self.option(node, name) for name in node.bodies}
         if node.op not in KINDS:
-            raise NotWritableError(f"{node.id} is {node.op}, which has no method")
+            raise NotWritableError(f"{node.id!r} is {node.op}, which has no method")
         kind = KINDS[node.op]
         control = node.inputs.get(kind.control)
         made = kind.call(node, self.created_generator(kind, node, control) if control else None)
         if made is None:
             raise NotWritableError(
-                f"{node.id} is controlled by {control}, not by its own generator"
+                f"{node.id!r} is controlled by {control!r}, not by its own generator"
             )
         first = [
             self.value(each) if isinstance(each, Port) else literal(each) for each in made.first
@@ -362,15 +362,15 @@ def _require_plain(node: Node, catalog: Catalog) -> None:
     """Raise NotWritableError for a node that no call can create."""
     spec = catalog.find(node.op)
     if spec is None or (spec.unusable and not spec.bodies):
-        raise NotWritableError(f"{node.id} is {node.op}, which has no method")
+        raise NotWritableError(f"{node.id!r} is {node.op}, which has no method")
     known = {*spec.args, *node.inputs} if spec.bodies else {*spec.args}
     if not known >= {*node.args}:
-        raise NotWritableError(f"{node.id} has an argument that {node.op} does not have")
+        raise NotWritableError(f"{node.id!r} has an argument that {node.op} does not have")
     given = (name for body in node.bodies.values() for name in body.outputs)
     functions = (f"{node.id}_{name}" for name in node.bodies)  # a body may be called ``else``
     _require_names([node.id, *node.args, *node.inputs, *functions, *given])
     if not isinstance(node.seed, int | None):
-        raise NotWritableError(f"{node.id} has a seed that is not a number")
+        raise NotWritableError(f"{node.id!r} has a seed that is not a number")
 
 
 def _require_names(names: Iterable[str]) -> None:
@@ -403,7 +403,7 @@ def _block_image_input(node: Node) -> str:
     given = list(first.outputs)
     if len(given) != 1 or given[0] not in node.inputs:
         raise NotWritableError(
-            f"{node.id} does not output exactly one value that it also has as an input"
+            f"{node.id!r} does not output exactly one value that it also has as an input"
         )
     return given[0]
 
@@ -412,7 +412,7 @@ def _positional_inputs(node: Node, spec: OpSpec) -> list[str]:
     named = [spec.input(index).name for index in range(len(node.inputs))]
     found = [name for name in named if name in node.inputs and name not in spec.args]
     if {*found} != {name for name in node.inputs if name not in spec.args}:
-        raise NotWritableError(f"{node.id} has inputs that a method call cannot pass")
+        raise NotWritableError(f"{node.id!r} has inputs that a method call cannot pass")
     return found
 
 

@@ -228,7 +228,7 @@ def _moved_before(graph: Graph, node_id: str, port: Port) -> Graph:
         return graph
     if port.node == node_id:
         raise GraphEditError(
-            f"{node_id} cannot be its own input. Use an output of an earlier node."
+            f"{node_id!r} cannot be its own input. Use an output of an earlier node."
         )
     order = [node.id for node in graph.nodes]
     if order.index(port.node) < order.index(node_id):

@@ -94,8 +94,8 @@ def _muting_fault(fault: Fault, graph: Graph) -> Fault:
     cause = next((node for node in reversed(muted) if node in before), muted[0])
     return replace(
         fault,
-        message=f"{fault.message}, now that {cause} is muted",
-        remedy=f"Unmute {cause}, or change what follows it.",
+        message=f"{fault.message}, now that {cause!r} is muted",
+        remedy=f"Unmute {cause!r}, or change what follows it.",
         code="muted",
         about=cause,
     )
@@ -222,7 +222,12 @@ def _output_faults(typed: TypedGraph) -> Iterator[Fault]:
         if problem:
             words, remedy = problem
             yield Fault(
-                "", "", f"output {name!r} comes from {port}, {words}", remedy, "output_source", name
+                "",
+                "",
+                f"the output {name!r} comes from {port}, {words}",
+                remedy,
+                "output_source",
+                name,
             )
 
 

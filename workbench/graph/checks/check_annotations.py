@@ -33,7 +33,7 @@ def covering_warnings(typed: TypedGraph) -> Iterator[Fault]:
         if spec is not None and spec.category == "occlusion":
             listed = " and ".join(annotations).replace("mask", "masks")
             words = f"{node.op} covers pixels, and {listed} under it are output as if visible"
-            remedy = f"Set covered of {' and '.join(followers)}, or remove {node.id}."
+            remedy = f"Set 'covered' of {' and '.join(followers)}, or remove {node.id!r}."
             yield Fault(node.id, "", words, remedy if followers else _REMOVE, "covered")
 
 

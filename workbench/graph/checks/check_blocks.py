@@ -83,8 +83,8 @@ def _body_faults(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iter
     for taken in body.inputs:
         if taken in controls or taken not in node.inputs:
             words = "decides what runs" if taken in controls else "is not connected"
-            remedy = f"Connect a node to {taken} of {node.id}, or remove it from {scope}."
-            words = f"{scope} has the input {taken}, which {words}"
+            remedy = f"Connect a node to {node.id}.{taken}, or remove the input from {scope}."
+            words = f"{scope} has the input {taken!r}, which {words}"
             yield Fault(node.id, taken, words, remedy, "unfed", scope)
         if not is_name(taken):
             yield Fault(
@@ -99,7 +99,7 @@ def _body_faults(typed: TypedGraph, node: Node, spec: OpSpec, name: str) -> Iter
         problem = port_problem(typed, port, scope)
         if problem:
             words, remedy = problem
-            words = f"the output {output} of {scope} comes from {port}, {words}"
+            words = f"the output {output!r} of {scope} comes from {port}, {words}"
             yield Fault(node.id, output, words, remedy, "source", scope)
     _, cyclic = running_order(body.nodes)
     if cyclic:
@@ -120,8 +120,11 @@ def _output_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) -
         lacking = [name for name, body in node.bodies.items() if output not in body.outputs]
         others = "the other body does" if len(node.bodies) == 2 else "another body does"
         for scope in map(node.scope, lacking):
-            words = f"{scope} has no output {output}, but {others}"
-            remedy = f"Add {output} to the outputs of every body; an input of {scope} is enough."
+            words = f"{scope} has no output {output!r}, but {others}"
+            remedy = (
+                f"Add {output!r} to the outputs of every body. In {scope}, it can be one of its "
+                "inputs."
+            )
             yield Fault(node.id, output, words, remedy, "bodies", scope)
         if not (
             spec.consecutive and kind_of(node).may_skip(node)
@@ -164,11 +167,12 @@ def _passing_faults(node: Node, spec: OpSpec, types: Mapping[Port, TensorType]) 
             source = None if output in decide else node.inputs.get(output)
             if source is None:
                 words = (
-                    f"{node.scope(name)} has the output {output}, but {node.id} has no input of "
-                    "that name for the first body"
+                    f"{node.scope(name)} has the output {output!r}, but {node.id!r} has no input "
+                    "of that name for the first body"
                 )
                 remedy = (
-                    f"Connect a node to {output} of {node.id}, or remove {output} from its outputs."
+                    f"Connect a node to {node.id}.{output}, or remove {output!r} from the body's "
+                    "outputs."
                 )
                 yield Fault(node.id, output, words, remedy, "bodies", node.scope(name))
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import ceil, floor, fsum, inf
 
 from workbench.catalog.extra_operators.auto_augment import (
@@ -13,7 +13,7 @@ from workbench.catalog.extra_operators.auto_augment import (
 )
 from workbench.catalog.extra_operators.user_functions import OWN_CODE
 from workbench.catalog.familiar_names import nearest_arguments
-from workbench.catalog.spec import ArgSpec, OpSpec, PortKind, kind_fits
+from workbench.catalog.spec import ArgSpec, OpSpec, kind_fits
 from workbench.graph.checks.check_readers import feature_faults
 from workbench.graph.edits.edit import free_seed
 from workbench.graph.edits.generators import uniform_values
@@ -22,23 +22,12 @@ from workbench.graph.model import Body, Graph, Node, Port, block_of
 from workbench.graph.model.bounds import LARGEST_SEED
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.policy import bins_of, policy_fault
-from workbench.graph.model.ports import outputs_of, positional_ports
+from workbench.graph.model.ports import KIND_WORDS, outputs_of, positional_ports
 from workbench.graph.model.values import elements, value_fault, value_limits
 from workbench.graph.types.tensor_type import integer_range
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.graph.user_functions.trust import own_code_faults
 
-_KINDS: Mapping[PortKind, str] = {
-    "encoded": "encoded data",
-    "image": "images",
-    "sound": "sound",
-    "label": "labels",
-    "boxes": "boxes",
-    "mask": "masks",
-    "points": "points",
-    "number": "numbers",
-    "any": "any data",
-}
 _DECODE = (
     "Readers output encoded images, even for arrays: insert decoders.image, or call .decode() "
     "after wb.read."
@@ -256,10 +245,10 @@ def input_faults(typed: TypedGraph, node: Node, spec: OpSpec) -> Iterator[Fault]
             yield Fault(
                 node.id,
                 name,
-                f"it requires {_KINDS[want]}, but {source} outputs {_KINDS[got]}",
+                f"it requires {KIND_WORDS[want]}, but {source} outputs {KIND_WORDS[got]}",
                 _DECODE
                 if (want, got) == ("image", "encoded")
-                else f"Connect an output of {_KINDS[want]}.",
+                else f"Connect an output of {KIND_WORDS[want]}.",
                 "kind",
             )
     for port in spec.inputs:

@@ -45,8 +45,9 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
             yield Fault(
                 second,
                 "",
-                f"{images[0]} and {name} come from two readers ({first}, {second}), so sample k of "
-                "one is not from the same file as sample k of the other",
+                f"the outputs {images[0]!r} and {name!r} come from two readers ({first}, "
+                f"{second}), so sample k of one is not from the same file as sample k of the "
+                "other",
                 "Use one reader, unless the images are independent.",
                 "readers",
             )
@@ -58,7 +59,7 @@ def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
         yield Fault(
             reader,
             "",
-            f"{' and '.join([images[0], *names])} come from two readers "
+            f"the outputs {' and '.join(map(repr, [images[0], *names]))} come from two readers "
             f"({min(sources[images[0]])}, {reader}), so they belong to different files",
             "Use one reader.",
             "readers",

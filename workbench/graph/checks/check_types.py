@@ -131,8 +131,8 @@ def _same_dtype_faults(node: Node, spec: OpSpec, flows: Flows) -> Iterator[Fault
             allowed = next((port.dtypes for port in spec.inputs if port.name == name), ())
             if dtype != wanted and (not allowed or dtype in allowed):
                 words = (
-                    f"{fed[name]} outputs {dtype}, but {first} gets {wanted}: {node.op} requires "
-                    "equal types"
+                    f"{fed[name]} outputs {dtype}, but the input {first!r} gets {wanted}: "
+                    f"{node.op} requires equal types"
                 )
                 remedy = f"Insert a cast to {wanted} before it."
                 yield Fault(node.id, name, words, remedy, "same_dtype", wanted)

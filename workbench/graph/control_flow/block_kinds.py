@@ -209,8 +209,9 @@ class OneOf(BlockKind):
         if generator is None or not count or not isinstance(numbers, int) or numbers == count:
             return
         idle = ", ".join(names[max(numbers, 0) :])
-        words = f"{generator.id} selects from {numbers} numbers, but it has {count} bodies: " + (
-            f"{idle} would never run" if idle else f"{names[-1]} would run for all the others"
+        words = (
+            f"{generator.id!r} selects from {numbers} numbers, but the block has {count} bodies: "
+            + (f"{idle} would never run" if idle else f"{names[-1]} would run for all the others")
         )
         yield Fault(block.id, CHOICE, words, f"Set {generator.id}.population to {count}.", "draw")
 
@@ -290,7 +291,7 @@ class SomeOf(BlockKind):
         generator = self.generator_of(graph, block)
         found = None if generator is None else generator.args.get("population")
         if count > options:
-            words = f"count is {count}, but it has {options} bodies"
+            words = f"count is {count}, but the block has {options} bodies"
             yield Fault(block.id, "count", words, f"Use 1 to {options}, or add options.", "value")
         elif number > MOST_ORDERS:
             yield Fault(
@@ -301,7 +302,7 @@ class SomeOf(BlockKind):
                 "value",
             )
         elif number > 0 and generator is not None and found != number:
-            words = f"{generator.id} selects from {found} numbers, but there are {number} orders"
+            words = f"{generator.id!r} selects from {found} numbers, but there are {number} orders"
             yield Fault(
                 block.id, CHOICE, words, f"Set {generator.id}.population to {number}.", "draw"
             )

@@ -174,7 +174,7 @@ def _side(graph: Graph, port: Port | None) -> tuple[Measure, Port] | None:
     if place is None or place.op != "subscript":
         return None
     shape = producer_of(graph, place.inputs.get("data"))
-    measure: Measure | None = {"0": "height", "1": "width"}.get(str(place.args.get("index")))  # type: ignore[assignment]
+    measure: Measure | None = {("0"): "height", "1": "width"}.get(str(place.args.get("index")))  # type: ignore[assignment]
     if shape is None or shape.op != "shape" or measure is None or "data" not in shape.inputs:
         return None
     return measure, shape.inputs["data"]
@@ -206,35 +206,36 @@ def require_sound(block: str, condition: Condition) -> None:
     match condition:
         case Chance(probability) if not 0 <= probability <= 1:
             raise GraphEditError(
-                f"The probability of {block} is {probability:g}. Use a number from 0 to 1."
+                f"The probability of {block!r} is {probability:g}. Use a number from 0 to 1."
             )
         case LabelIs(classes) if absent := [n for n in classes if not 0 <= n <= LARGEST_CLASS]:
             raise GraphEditError(
-                f"The condition of {block} compares with class {absent[0]}. "
+                f"The condition of {block!r} compares with class {absent[0]}. "
                 f"Classes are numbered from 0 to {LARGEST_CLASS}."
             )
         case LabelIs(classes) if not 0 < len(set(classes)) <= MOST_CLASSES:
             raise GraphEditError(
-                f"The condition of {block} compares with {len(set(classes))} classes. "
+                f"The condition of {block!r} compares with {len(set(classes))} classes. "
                 f"Use 1 to {MOST_CLASSES}."
             )
         case SizeIs(measure) if measure not in MEASURES:
             raise GraphEditError(
-                f"The condition of {block} measures {measure!r}. Use one of: {', '.join(MEASURES)}."
+                f"The condition of {block!r} measures {measure!r}. Use one of "
+                f"{', '.join(MEASURES)}."
             )
         case SizeIs(comparison=sign) | NumberIs(comparison=sign) if sign not in COMPARISONS:
             raise GraphEditError(
-                f"The condition of {block} compares with {sign!r}. Use one of "
+                f"The condition of {block!r} compares with {sign!r}. Use one of "
                 f"{' '.join(COMPARISONS)}."
             )
         case SizeIs(_, _, value) if not 0 < value < 1e6:
             raise GraphEditError(
-                f"The condition of {block} compares a size with {value:g}. Use a number above 0, "
+                f"The condition of {block!r} compares a size with {value:g}. Use a number above 0, "
                 "in pixels or as width over height."
             )
         case NumberIs(_, value) if not abs(value) < 1e30:
             raise GraphEditError(
-                f"The condition of {block} compares with {value:g}. Use a finite number."
+                f"The condition of {block!r} compares with {value:g}. Use a finite number."
             )
 
 
@@ -257,7 +258,7 @@ def set_condition(
     graph = graph.whole
     node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{block} ({node.op}) is not an if. Only an if has a condition.")
+        raise GraphEditError(f"{block!r} ({node.op}) is not an if. Only an if has a condition.")
     require_sound(block, condition)
     scope = graph.scope_of(block)
     before = condition_of(TypedGraph(graph.at_scope(scope), catalog), node)
@@ -302,10 +303,10 @@ def _source_for(
         if source in found or source == old:
             return source
         names = ", ".join(map(str, found)) or "nothing"
-        raise GraphEditError(f"{source} cannot be the condition of {block}. Use one of: {names}.")
+        raise GraphEditError(f"{source} cannot be the condition of {block!r}. Use one of: {names}.")
     if not found:
         what = {"label": "labels", "size": "an image", "comparison": "one number for each sample"}
-        raise GraphEditError(f"No output before {block} has {what[kind]} for its condition.")
+        raise GraphEditError(f"No output before {block!r} has {what[kind]} for its condition.")
     return found[0]
 
 
@@ -445,7 +446,7 @@ def add_elif(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     graph = graph.whole
     node = graph.node(block)
     if node.op != IF.op:
-        raise GraphEditError(f"{block} ({node.op}) is not an if. Only an if can have an elif.")
+        raise GraphEditError(f"{block!r} ({node.op}) is not an if. Only an if can have an elif.")
     while (inner := elif_of(node)) is not None:
         node = inner
     scope = node.scope(ELSE)

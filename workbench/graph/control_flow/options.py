@@ -34,12 +34,12 @@ def set_probability(graph: Graph, block: str, probability: float) -> Graph:
     if coin is None:
         source = node.inputs.get(CONDITION)
         raise GraphEditError(
-            f"{block} is controlled by {source or 'nothing'}, so it has no probability. Connect "
-            f"{IF.random_op} to {CONDITION}."
+            f"{block!r} is controlled by {source or 'nothing'}, so it has no probability. Connect "
+            f"{IF.random_op} to {block}.{CONDITION}."
         )
     if not 0 <= probability <= 1:
         raise GraphEditError(
-            f"The probability of {block} is {probability:g}. Use a number from 0 to 1."
+            f"The probability of {block!r} is {probability:g}. Use a number from 0 to 1."
         )
     return graph.replace_node(coin.with_args({"probability": probability}))
 
@@ -74,11 +74,11 @@ def set_weights(graph: Graph, block: str, weights: Sequence[float]) -> Graph:
     node, generator = _block_and_generator(graph, block)
     if not kind_of(node).weighted:
         raise GraphEditError(
-            f"{block} ({node.op}) has no weights. Select a block of kind {ONE_OF.op}."
+            f"{block!r} ({node.op}) has no weights. Select a block of kind {ONE_OF.op}."
         )
     if len(weights) != len(node.bodies):
         raise GraphEditError(
-            f"weights has length {len(weights)}, but {block} has {len(node.bodies)} bodies. Use "
+            f"weights has length {len(weights)}, but {block!r} has {len(node.bodies)} bodies. Use "
             f"one weight for each: {', '.join(node.bodies)}."
         )
     return graph.replace_node(_fit(node, generator, weight_args(weights)))
@@ -90,7 +90,7 @@ def add_option(graph: Graph, catalog: Catalog, block: str) -> Graph:
     node, generator = _block_and_generator(graph, block)
     if len(node.bodies) >= MOST_OPTIONS:
         raise GraphEditError(
-            f"{block} already has {MOST_OPTIONS} options, the maximum. Put more options into a "
+            f"{block!r} already has {MOST_OPTIONS} options, the maximum. Put more options into a "
             "block inside it."
         )
     name = catalog[node.op].body_names(len(node.bodies) + 1)[-1]
@@ -115,10 +115,10 @@ def remove_option(graph: Graph, catalog: Catalog, block: str, body: str) -> Grap
     node, generator = _block_and_generator(graph, block)
     names = catalog[node.op].body_names(len(node.bodies))
     if body not in node.bodies:
-        raise GraphEditError(f"{block} has no body {body!r}. It has: {', '.join(names)}.")
+        raise GraphEditError(f"{block!r} has no body {body!r}. It has: {', '.join(names)}.")
     if len(names) == 2:
         raise GraphEditError(
-            f"{block} has only two options, the minimum. Replace the block with one of them."
+            f"{block!r} has only two options, the minimum. Replace the block with one of them."
         )
     left = [name for name in names if name != body]
     before = kind_of(node).weights(graph, node) or equal_probabilities(len(names))
@@ -142,7 +142,7 @@ def move_option(graph: Graph, block: str, body: str, by: int) -> Graph:
     names = list(node.bodies)
     if body not in names or not 0 <= names.index(body) + by < len(names) or abs(by) != 1:
         raise GraphEditError(
-            f"{body[:40]!r} of {block} cannot move by {by:+d}. Its bodies are {', '.join(names)}."
+            f"{body[:40]!r} of {block!r} cannot move by {by:+d}. Its bodies are {', '.join(names)}."
         )
     other = names[names.index(body) + by]
     bodies = dict(node.bodies)
@@ -168,20 +168,20 @@ def _block_and_generator(graph: Graph, block: str) -> tuple[Node, Node]:
     spec = BLOCKS.get(node.op)
     if spec is None or not spec.numbered_bodies:
         raise GraphEditError(
-            f"{block} ({node.op}) has no options. Select a block of kind {ONE_OF.op}."
+            f"{block!r} ({node.op}) has no options. Select a block of kind {ONE_OF.op}."
         )
     names = spec.body_names(len(node.bodies))
     if {*names} != {*node.bodies}:
         raise GraphEditError(
-            f"The bodies of {block} are named {', '.join(node.bodies)} instead of "
-            f"{', '.join(names)}. Copy their nodes into a new block."
+            f"The bodies of {block!r} are named {', '.join(map(repr, node.bodies))} instead of "
+            f"{', '.join(map(repr, names))}. Copy their nodes into a new block."
         )
     generator = kind_of(node).generator_of(graph, node)
     if generator is None:
         source = node.inputs.get(CHOICE)
         raise GraphEditError(
-            f"{block} is controlled by {source or 'nothing'}, so it has no weights. Connect "
-            f"{ONE_OF.random_op} to {CHOICE}."
+            f"{block!r} is controlled by {source or 'nothing'}, so it has no weights. Connect "
+            f"{ONE_OF.random_op} to {block}.{CHOICE}."
         )
     return node, generator
 
@@ -195,14 +195,16 @@ def set_body_title(graph: Graph, block: str, body: str, title: str) -> Graph:
     node = graph.node(block)
     if body not in node.bodies:
         names = ", ".join(node.bodies) or "none"
-        raise GraphEditError(f"{block} has no body {body[:40]!r}. It has: {names}.")
+        raise GraphEditError(f"{block!r} has no body {body[:40]!r}. It has: {names}.")
     title = " ".join(title.split())
     if not is_title(title):
-        raise GraphEditError(f"{title[:40]!r} cannot name {block}.{body}. Use {TITLE_WORDS}.")
+        raise GraphEditError(
+            f"{title[:40]!r} cannot be the title of {block}.{body}. Use {TITLE_WORDS}."
+        )
     for name, other in node.bodies.items():
         if title and name != body and title in (name, other.title):
             raise GraphEditError(
-                f"{name} of {block} already has the title {title!r}. Use another one."
+                f"{name!r} of {block!r} already has the title {title!r}. Use another one."
             )
     named = replace(node.bodies[body], title=title)
     return graph.replace_node(replace(node, bodies={**node.bodies, body: named}))

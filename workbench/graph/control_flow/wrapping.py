@@ -13,7 +13,7 @@ from workbench.graph.edits.edit import new_node, scoped, without_idle_generators
 from workbench.graph.edits.fragment import common_scope, with_own_generators
 from workbench.graph.model import Body, Graph, Node, Port, Source
 from workbench.graph.model.node_order import descendants, running_order
-from workbench.graph.model.ports import output_ports
+from workbench.graph.model.ports import KIND_WORDS, output_ports
 from workbench.graph.types.devices import port_kind
 from workbench.names import free_name
 
@@ -90,8 +90,8 @@ def _require_no_source(nodes: Iterable[Node]) -> None:
     for node in nodes:
         if isinstance(node, Source):
             raise GraphEditError(
-                f"{node.id} is a reader, which always runs for the whole batch. "
-                "Select nodes after it."
+                f"{node.id!r} is a reader, which always runs for the whole batch. Select nodes "
+                "after it."
             )
 
 
@@ -159,13 +159,14 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
         before = links[-1][1] if links else None
         if len(used) != 1:
             raise GraphEditError(
-                f"{node.id} has {len(used)} outputs in use. An option must have exactly one."
+                f"{node.id!r} has {len(used)} outputs in use, but an option must have exactly "
+                "one. Select other nodes."
             )
         kind = port_kind(graph, catalog, used[0])
         if links and kind != (first := port_kind(graph, catalog, links[0][1])):
             raise GraphEditError(
-                f"{node.id} outputs {kind} but {nodes[0].id} outputs {first}. Select nodes with "
-                "the same kind of output."
+                f"{node.id!r} outputs {KIND_WORDS[kind]}, but {nodes[0].id!r} outputs "
+                f"{KIND_WORDS[first]}. Select nodes with the same kind of output."
             )
         through = [
             (into, port)
@@ -173,11 +174,9 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
             if port == before or (before is None and port_kind(graph, catalog, port) == kind)
         ]
         if not through:
-            wanted = (
-                f"the output of {nodes[len(links) - 1].id}" if links else f"an input of kind {kind}"
-            )
+            wanted = f"the output of {nodes[len(links) - 1].id!r}" if links else KIND_WORDS[kind]
             raise GraphEditError(
-                f"{node.id} does not use {wanted}. Select nodes that feed each other."
+                f"{node.id!r} does not use {wanted}. Select nodes that feed each other."
             )
         into, port = through[0]
         links.append((port, used[0], into))
@@ -185,7 +184,7 @@ def _chain(graph: Graph, catalog: Catalog, nodes: Sequence[Node]) -> list[tuple[
         others = [e.target for e in graph.consumers(node.id) if e.target != follower.id]
         if others or given in graph.outputs.values():
             raise GraphEditError(
-                f"{others[0] if others else 'An output'} uses the output of {node.id}, "
+                f"{repr(others[0]) if others else 'An output'} uses the output of {node.id!r}, "
                 "which would not run for every sample. Use an output before or after the "
                 "selected nodes."
             )
@@ -241,7 +240,8 @@ def _require_nothing_between(graph: Graph, inside: Collection[Node]) -> None:
         for port in node.inputs.values():
             if port.node in behind:
                 raise GraphEditError(
-                    f"{port.node} is between the selected nodes and feeds {node.id}. Select it too."
+                    f"{port.node!r} is between the selected nodes and feeds {node.id!r}. Select "
+                    f"{port.node!r} too."
                 )
 
 
@@ -282,8 +282,8 @@ def _used_outputs(
             alike = [other for other in names if port_kind(graph, catalog, other) == kind]
             if not alike:
                 raise GraphEditError(
-                    f"{port} outputs {kind}, but the selected nodes have no input of that kind to "
-                    "use for skipped samples. Select nodes that have one."
+                    f"{port} outputs {KIND_WORDS[kind]}, but the selected nodes have no input of "
+                    "that kind, which skipped samples would need. Select nodes that have one."
                 )
             origin = _origin(graph, catalog, port, names)
             passes = origin if origin in alike else alike[0]
@@ -318,7 +318,8 @@ def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> s
     alike = [name for name, port in fed.items() if port_kind(graph, catalog, port) == kind]
     if not alike:
         raise GraphEditError(
-            f"{block.id} has no input of kind {kind} to replace {output}. Connect one."
+            f"{block.id!r} has no input for {KIND_WORDS[kind]} that could replace the output "
+            f"{output!r}. Connect one."
         )
     return output if output in alike else alike[0]
 
@@ -336,13 +337,14 @@ def unwrap_block(
     inner = node.bodies.get(body)
     if inner is None:
         names = ", ".join(node.bodies) or "none"
-        raise GraphEditError(f"{block} has no body {body!r}. It has: {names}.")
+        raise GraphEditError(f"{block!r} has no body {body!r}. It has: {names}.")
     fed = {Port(node.scope(body), name): port for name, port in node.inputs.items()}
     given = {Port(block, name): fed.get(port, port) for name, port in inner.outputs.items()}
     for port in graph.body.used_ports:
         if port.node == block and port not in given:
             raise GraphEditError(
-                f"{port} is in use, but {body} has no output of that name. Add the output first."
+                f"{port} is in use, but the body {body!r} has no output of that name. Add the "
+                "output first."
             )
     at = graph.nodes.index(node)
     nodes = (

@@ -10,7 +10,7 @@ from workbench.catalog.templates import Template
 from workbench.graph.edits.compose import find_edge
 from workbench.graph.edits.connect import narrowed_kind, require_port
 from workbench.graph.model import Port
-from workbench.graph.model.ports import positional_ports
+from workbench.graph.model.ports import KIND_WORDS, positional_ports
 from workbench.graph.types.devices import device_of
 from workbench.graph.types.typed_graph import TypedGraph
 
@@ -68,9 +68,9 @@ def _template_refusal(typed: TypedGraph, template: Template, facts: _Facts) -> s
     if facts.empty:
         return NEEDS_SOURCE
     if facts.kind not in (None, "image"):
-        return f"it accepts image, not {facts.kind}"
+        return f"it accepts images, not {KIND_WORDS[facts.kind]}"
     if facts.wanted and not kind_fits(facts.wanted, "image"):
-        return f"it outputs image, but {facts.into} accepts {facts.wanted}"
+        return f"it outputs images, but {facts.into} accepts {KIND_WORDS[facts.wanted]}"
     for node in template.nodes:
         spec = typed.catalog.find(node.op)
         if spec is None or spec.unusable:
@@ -117,13 +117,15 @@ def _incompatibility(spec: OpSpec, facts: _Facts) -> str | None:
         return "it has no input: add it without a connection"
     takes = [port.kind for port in spec.inputs]
     if not any(kind_fits(taken, kind) for taken in takes):
-        return f"it accepts {' and '.join(dict.fromkeys(takes))}, not {kind}"
+        accepted = " and ".join(dict.fromkeys(KIND_WORDS[each] for each in takes))
+        return f"it accepts {accepted}, not {KIND_WORDS[kind]}"
     works_on = spec.inputs[0].device in ("operator", "either")
     if facts.device != "cpu" and "gpu" not in spec.devices and works_on:
         return "it runs on the CPU only, and this place is on the GPU"
     gives = [kind if port.follows else port.kind for port in spec.outputs]
     if wanted and not any(kind_fits(wanted, given) for given in gives[:1]):
-        return f"it outputs {gives[0] if gives else 'nothing'}, but {into} accepts {wanted}"
+        found = KIND_WORDS[gives[0]] if gives else "nothing"
+        return f"it outputs {found}, but {into} accepts {KIND_WORDS[wanted]}"
     rule = spec.outputs[0].gives if spec.outputs else None
     given = rule.dtype if rule and "dtype" not in spec.args else None
     if facts.elements and given and given.isupper() and given not in facts.elements:

@@ -145,12 +145,12 @@ def splice_node(graph: Graph, catalog: Catalog, node_id: str, edge: str) -> Grap
     node = graph.node(node_id)
     if node.bodies:
         raise GraphEditError(
-            f"{node_id} is a block, which may have several inputs. Connect its ports one by one."
+            f"{node_id!r} is a block, which may have several inputs. Connect its ports one by one."
         )
     spec = usable_spec(catalog, node.op)
     source, target, _ = find_edge(graph, edge)
     if node_id in (source.node, target):
-        raise GraphEditError(f"{node_id} is already at an end of this edge. Use another edge.")
+        raise GraphEditError(f"{node_id!r} is already at an end of this edge. Use another edge.")
     arguments = {name: port for name, port in node.inputs.items() if name in spec.args}
     healed = bypass_node(graph, catalog, node)
     freed = healed.replace_node(replace(node, inputs=arguments))
@@ -231,8 +231,8 @@ def route_into_body(graph: Graph, catalog: Catalog, port: Port, scope: str) -> t
     graph, outer = route_into_body(graph, catalog, port, graph.scope_of(block))
     if block in ancestors(graph, [outer]):
         raise GraphEditError(
-            f"{port} depends on {block}, so it cannot feed a node inside {block}. Use an output "
-            f"from before {block}."
+            f"{port} depends on {block!r}, so it cannot feed a node inside {block!r}. Use an "
+            f"output from before {block!r}."
         )
     node, name = graph.node(block), scope.rpartition(".")[2]
     spec = catalog[node.op]

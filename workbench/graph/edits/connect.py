@@ -11,7 +11,7 @@ from workbench.graph.edits.edit import scoped, without_idle_generators
 from workbench.graph.edits.generators import element_for, generator_refusal
 from workbench.graph.model import Graph, Node, Port, is_name
 from workbench.graph.model.node_order import ancestors
-from workbench.graph.model.ports import output_ports, positional_ports
+from workbench.graph.model.ports import KIND_WORDS, output_ports, positional_ports
 from workbench.graph.types.devices import (
     device_of,
     is_generator,
@@ -76,11 +76,11 @@ def port_taken_reason(graph: Graph, target: str, into: str, source: Port) -> str
     if fed is None:
         return None
     if fed == source:
-        return f"{source} feeds it already"
+        return f"{source} already feeds this input"
     is_random = graph.has(fed.node) and graph.node(fed.node).op.startswith("random.")
     if is_random and len(graph.consumers(fed.node)) == 1:
         return None
-    return f"{into} is connected to {fed}: remove that edge first, or drag its end away"
+    return f"{into!r} is already connected to {fed}. Remove that edge first, or drag its end away"
 
 
 def connect_targets(typed: TypedGraph, source: Port) -> dict[tuple[str, str], str]:
@@ -138,7 +138,7 @@ def _possible_inputs(node: Node, spec: OpSpec, kind: PortKind) -> Iterator[str]:
 
 def _refusal(typed: TypedGraph, source: _Source, node: Node, into: str) -> str | None:
     if node.id in source.upstream:
-        return f"{node.id} feeds {source.port.node}, so the nodes would wait for each other"
+        return f"{node.id!r} feeds {source.port.node!r}, so the nodes would wait for each other"
     spec = typed.catalog.find(node.op)
     if spec is None:
         return f"{node.op} is not an operator of this DALI version"
@@ -149,27 +149,32 @@ def _refusal(typed: TypedGraph, source: _Source, node: Node, into: str) -> str |
         return f"{node.op} has no input {into!r}"
     want = ports[into]
     if not kind_fits(want, source.kind):
-        return f"{into} accepts {want}, but {source.port} outputs {source.kind}"
+        return (
+            f"{into!r} accepts {KIND_WORDS[want]}, but {source.port} outputs "
+            f"{KIND_WORDS[source.kind]}"
+        )
     works_on = port_device(spec, into) in ("operator", "either") and node.device is None
     if source.device != "cpu" and "gpu" not in spec.devices and works_on:
-        return f"{node.op} runs on the CPU only, but {source.port.node} outputs on the GPU"
+        return f"{node.op} runs on the CPU only, but {source.port.node!r} outputs on the GPU"
     return None
 
 
 def _argument_refusal(source: _Source, spec: OpSpec, into: str) -> str | None:
     arg = spec.args[into]
     if not arg.tensor:
-        return f"{into} has one value for all samples, so it cannot be fed by a node"
+        return f"{into!r} has one value for all samples, so it cannot be fed by a node"
     if element_for(arg) is None:
-        return f"{into} accepts no numbers, and no operator outputs what it accepts"
+        return f"{into!r} accepts no numbers, and no operator outputs the values that it accepts"
     if not kind_fits("number", source.kind):
-        return f"{into} accepts numbers, but {source.port} outputs {source.kind}"
+        return f"{into!r} accepts numbers, but {source.port} outputs {KIND_WORDS[source.kind]}"
     if source.device != "cpu":
-        return f"{into} must come from the CPU, but {source.port.node} runs on the GPU"
+        return f"{into!r} must come from the CPU, but {source.port.node!r} runs on the GPU"
     if source.generator is not None:
         return generator_refusal(source.generator, arg)
     if arg.dtypes and source.dtype is not None and source.dtype not in arg.dtypes:
-        return f"{into} accepts {' or '.join(arg.dtypes)}, but {source.port} outputs {source.dtype}"
+        return (
+            f"{into!r} accepts {' or '.join(arg.dtypes)}, but {source.port} outputs {source.dtype}"
+        )
     return None
 
 

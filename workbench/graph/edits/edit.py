@@ -22,7 +22,7 @@ from workbench.graph.model import Graph, Node, Port, Source, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, USUAL_SEEDS
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.model.node_order import topological
-from workbench.graph.model.ports import output_ports
+from workbench.graph.model.ports import KIND_WORDS, output_ports
 from workbench.graph.types.devices import decodes, is_generator, port_kind
 from workbench.names import free_name
 
@@ -180,9 +180,10 @@ def _port_to_follow(graph: Graph, catalog: Catalog, after: str, spec: OpSpec) ->
     for port in ports:
         if kind_fits(want, port_kind(graph, catalog, port)):
             return port
-    gives = ", ".join(port_kind(graph, catalog, port) for port in ports) or "nothing"
+    kinds = dict.fromkeys(KIND_WORDS[port_kind(graph, catalog, port)] for port in ports)
     raise GraphEditError(
-        f"{spec.name} accepts {want}, but {after} outputs {gives}. Add it later in the chain."
+        f"{spec.name} accepts {KIND_WORDS[want]}, but {after!r} outputs "
+        f"{' and '.join(kinds) or 'nothing'}. Add {spec.name} later in the chain."
     )
 
 
@@ -222,27 +223,28 @@ def move_node(graph: Graph, catalog: Catalog, node_id: str, by: int) -> Graph:
     """Swap a node with the previous (``by=-1``) or next (``by=1``) node in the chain."""
     node = graph.node(node_id)
     if by not in (-1, 1):
-        raise GraphEditError(f"{node_id} cannot move by {by}. Use -1 or 1.")
+        raise GraphEditError(f"{node_id!r} cannot move by {by}. Use -1 or 1.")
     if by == 1:
         followers = [e.target for e in graph.consumers(node_id)]
         if len(set(followers)) != 1:
             raise GraphEditError(
-                f"{node_id} feeds {len(set(followers))} nodes, but only a node that feeds "
+                f"{node_id!r} feeds {len(set(followers))} nodes, but only a node that feeds "
                 "exactly one can move later in the chain."
             )
         return move_node(graph, catalog, followers[0], -1)
     name, source = _image_input(node, catalog)
     if source.node == graph.scope:
-        raise GraphEditError(f"{node_id} is the first node of its body and cannot move earlier.")
+        raise GraphEditError(f"{node_id!r} is the first node of its body and cannot move earlier.")
     earlier = graph.node(source.node)
     if not is_movable(node, catalog) or not is_movable(earlier, catalog):
         raise GraphEditError(
-            f"{node_id} cannot move before {earlier.id}: readers, decoders and blocks cannot be "
-            "moved."
+            f"{node_id!r} cannot move before {earlier.id!r}: readers, decoders and blocks cannot "
+            "be moved."
         )
     if len(graph.consumers(earlier.id)) != 1:
         raise GraphEditError(
-            f"{node_id} cannot move before {earlier.id}, because {earlier.id} feeds several ports."
+            f"{node_id!r} cannot move before {earlier.id!r}, because {earlier.id!r} feeds several "
+            "inputs."
         )
     earlier_name, earlier_source = _image_input(earlier, catalog)
     node_out = next(iter(catalog[node.op].outputs)).name
@@ -264,7 +266,7 @@ def _image_input(node: Node, catalog: Catalog) -> tuple[str, Port]:
     for name, port in node.inputs.items():
         if name not in catalog[node.op].args:
             return name, port
-    raise GraphEditError(f"{node.id} has no image input, so it cannot be moved.")
+    raise GraphEditError(f"{node.id!r} has no image input, so it cannot be moved.")
 
 
 @scoped("node_id")
@@ -350,7 +352,9 @@ def editable_policy(graph: Graph, node_id: str, name: str = "") -> Graph:
     """
     node = graph.node(node_id)
     if node.op not in ("auto_augment", OWN_POLICY):
-        raise GraphEditError(f"{node_id} has no policy. Use an auto_augment or {OWN_POLICY} node.")
+        raise GraphEditError(
+            f"{node_id!r} has no policy. Use an auto_augment or {OWN_POLICY} node."
+        )
     name = name or str(node.args.get("policy_name", "image_net"))
     known = learnt_policies()
     if name not in known:
@@ -399,7 +403,7 @@ def _replaced_generator(graph: Graph, catalog: Catalog, generator: Node) -> Grap
         reason = generator_refusal(generator, arg) if arg else None
         if reason:
             raise GraphEditError(
-                f"{generator.id} also feeds {edge.target}.{edge.input}: {reason}. Copy the "
+                f"{generator.id!r} also feeds {edge.target}.{edge.input}: {reason}. Copy the "
                 "generator for this argument first."
             )
     return graph.replace_node(generator)
@@ -488,7 +492,8 @@ def _require_free(graph: Graph, name: str) -> None:
         )
     if not is_name(name):
         raise GraphEditError(
-            f"{name[:60]!r} is not a Python name. Use letters, digits and '_', no digit first."
+            f"{name[:60]!r} is not a Python name. Use letters, digits and '_', and no digit at "
+            "the start."
         )
     if graph.whole.has(name) or name in graph.outputs:
         raise GraphEditError(

@@ -61,8 +61,8 @@ def paste_fragment(graph: Graph, text: str, scope: str = "") -> tuple[Graph, tup
         raise GraphFormatError("The text contains no nodes. Copy some nodes first.")
     if scope and part.sources:
         raise GraphEditError(
-            f"{part.sources[0].id} is a reader, which cannot be inside a block. Paste it "
-            f"next to {block_of(scope)}, and connect its outputs to the block."
+            f"{part.sources[0].id!r} is a reader, which cannot be inside a block. Paste it next "
+            f"to {block_of(scope)!r}, and connect its outputs to the block."
         )
     graph, renamed = add_nodes(graph.at_scope(scope), part)
     return graph.whole, tuple(renamed.values())

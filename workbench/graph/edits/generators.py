@@ -51,12 +51,12 @@ def generator_refusal(generator: Node, arg: ArgSpec) -> str | None:
     """Return why a generator cannot feed an argument, or None if it can."""
     allowed = generators_for(arg)
     if not allowed:
-        return f"{arg.name} accepts no random numbers"
+        return f"{arg.name!r} accepts no random numbers"
     if generator.op not in allowed:
-        return f"{arg.name} takes {', '.join(allowed)}, not {generator.op}"
+        return f"{arg.name!r} accepts {', '.join(allowed)}, not {generator.op}"
     if arg.dtypes and element_of(generator) not in arg.dtypes:
         return (
-            f"{arg.name} accepts {' or '.join(arg.dtypes)}, but {generator.id} outputs "
+            f"{arg.name!r} accepts {' or '.join(arg.dtypes)}, but {generator.id!r} outputs "
             f"{element_of(generator)}"
         )
     return None

@@ -18,6 +18,19 @@ from workbench.catalog.spec import (
 from workbench.graph.model import Node, Port
 from workbench.sources.record_features import TYPES, Feature, features_in, output_names
 
+KIND_WORDS: Mapping[PortKind, str] = {
+    "encoded": "encoded data",
+    "image": "images",
+    "sound": "sound",
+    "label": "labels",
+    "boxes": "boxes",
+    "mask": "masks",
+    "points": "points",
+    "number": "numbers",
+    "any": "any data",
+}
+"""Kind of a port -> the plural noun in messages."""
+
 _LABELS = "readers.mxnet_labels"
 """Reader of RecordIO whose argument ``label_width`` is the length of its last output."""
 

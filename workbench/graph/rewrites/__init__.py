@@ -149,9 +149,8 @@ def find_rewrite(name: str) -> Rewrite:
     base, at, node = name.partition("@")
     found = known.get(base)
     if found is None or (at and found.nodes is None):
-        hint = did_you_mean(base, known)
-        there = f"Use one of: {', '.join(known)}. {hint}".rstrip()
-        raise GraphEditError(f"{name[:60]!r} is not a rewrite. {there}")
+        hint = did_you_mean(base, known, f"Use one of: {', '.join(known)}.")
+        raise GraphEditError(f"There is no rewrite {name[:60]!r}. {hint}")
     return found.at(node) if at else found
 
 

@@ -165,22 +165,30 @@ def load_graph(text: str) -> Graph:
 def parse_json(text: str) -> Any:
     """Parse untrusted JSON. Raises GraphFormatError if it is invalid or too long."""
     if len(text) > _LONGEST:
-        raise GraphFormatError(f"The text has {len(text)} characters; the limit is {_LONGEST}.")
+        raise GraphFormatError(f"The text has {len(text):,} characters; the limit is {_LONGEST:,}.")
     try:
         return json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
+        reason = (
+            error if isinstance(error, json.JSONDecodeError) else ("a number or list is too long")
+        )
         raise GraphFormatError(
-            f"This is not JSON: {error}. Use a graph file that the workbench saved."
+            f"The text is not valid JSON ({reason}). Use a graph file that the workbench saved."
         ) from None
 
 
 def graph_from_json(data: Any) -> Graph:
     """Convert parsed JSON to a graph. Raises GraphFormatError like ``load_graph``."""
     if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise GraphFormatError(f'This is not a graph file: it has no "format": "{FORMAT}".')
+        raise GraphFormatError(
+            f'The text is not a graph file: it has no "format": "{FORMAT}". Use a file that the '
+            "workbench saved."
+        )
     version = data.get("version")
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
-        raise GraphFormatError(f"version is {version!r}. Use an integer of at least 1.")
+        raise GraphFormatError(
+            f"The format version of the graph is {version!r}. Use an integer of at least 1."
+        )
     if version > VERSION:
         raise GraphFormatError(
             f"The graph has format version {version}, but this workbench reads up to "

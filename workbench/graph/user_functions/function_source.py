@@ -59,15 +59,15 @@ def function_source(function: Callable[..., Any], imports_inside: bool = True) -
     for decorator in definition.decorator_list:
         if not _is_own(decorator, inspect.unwrap(function).__globals__):
             raise GraphEditError(
-                f"{function_location(function)} has the decorator {ast.unparse(decorator)}, which "
-                "cannot be stored. Remove it, and move its code into the function."
+                f"{function_location(function)} has the decorator {ast.unparse(decorator)!r}, "
+                "which cannot be stored. Remove it, and move its code into the function."
             )
     if (problem := definition_problem(definition)) is not None:
         raise GraphEditError(f"{function_location(function)} {problem}")
     if function.__code__.co_freevars:
         name = function.__code__.co_freevars[0]
         raise GraphEditError(
-            _outside(function, definition, name, "a variable of an enclosing function")
+            _outside(function, definition, name, "which is a variable of an enclosing function")
         )
     imports = [line for line in _imports(function, definition) if line]
     return _with_imports(text, definition, imports, imports_inside)
@@ -106,7 +106,7 @@ def _own_nodes(definition: ast.FunctionDef) -> Iterator[ast.AST]:
 
 def _not_a_function_text(value: Any) -> str:
     kind, name = type(value).__name__, getattr(value, "__name__", "")
-    words = f"{name} has type {kind}" if name else f"This has type {kind}"
+    words = f"{name!r} has type {kind!r}" if name else f"The object has type {kind!r}"
     remedy = "Define a function with def."
     if inspect.ismethod(value):
         remedy = "Define a function with def whose only inputs are arrays."
@@ -135,12 +135,12 @@ def _imports(function: FunctionType, definition: ast.FunctionDef) -> Iterator[st
             continue
         if name not in function.__globals__:
             if not hasattr(builtins, name):
-                raise GraphEditError(_outside(function, definition, name, "an undefined name"))
+                raise GraphEditError(_outside(function, definition, name, "which is not defined"))
             continue
         yield _import_of(function, definition, name, function.__globals__[name])
     for each in _outside_in_defaults(definition):
         raise GraphEditError(
-            f"{function_location(function, each.lineno)}: a default of {function.__name__} uses "
+            f"{function_location(function, each.lineno)}: a default of {function.__name__!r} uses "
             f"{each.id!r}, which cannot be stored. Write its value."
         )
 
@@ -164,7 +164,7 @@ def _import_of(function: FunctionType, definition: ast.FunctionDef, name: str, v
     module, known = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     local = module in (None, "__main__", "builtins", function.__module__)
     if local or not isinstance(known, str) or not known.isidentifier():
-        raise GraphEditError(_outside(function, definition, name, "not imported"))
+        raise GraphEditError(_outside(function, definition, name, "which is not imported"))
     return f"from {module} import {known}" + (f" as {name}" if known != name else "")
 
 
@@ -194,8 +194,8 @@ def _outside(function: FunctionType, definition: ast.FunctionDef, name: str, wha
         (e.lineno for e in ast.walk(definition) if isinstance(e, ast.Name) and e.id == name), 1
     )
     return (
-        f"{function_location(function, line)}: {function.__name__} uses {name!r}, {what}. Import "
-        f"or define {name} inside the function, or make it a parameter with a default ({name}=3)."
+        f"{function_location(function, line)}: {function.__name__!r} uses {name!r}, {what}. Import "
+        f"or define {name!r} inside the function, or make it a parameter with a default ({name}=3)."
     )
 
 
@@ -219,16 +219,18 @@ def definition_source(source: str, name: str, imports_inside: bool = True) -> st
     kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     found = [each for each in tree.body if isinstance(each, kinds) and each.name == name]
     if len(found) != 1:
-        times = f"no function {name}" if not found else f"{name} {len(found)} times"
+        times = f"no function {name!r}" if not found else f"{name!r} {len(found)} times"
         return GraphEditError(f"the script defines {times} at its top level")
     if not isinstance(found[0], ast.FunctionDef):
         kind = "a class" if isinstance(found[0], ast.ClassDef) else "an async function"
-        return GraphEditError(f"{name} is {kind}, not a plain function. Define one with def")
+        return GraphEditError(f"{name!r} is {kind}, not a plain function. Define one with def")
     foreign = [each for each in found[0].decorator_list if not _is_own(each, {})]
     if foreign:
-        return GraphEditError(f"{name} has the decorator {ast.unparse(foreign[0])}. Remove it")
+        return GraphEditError(
+            f"{name!r} has the decorator {ast.unparse(foreign[0])!r}. Remove the decorator"
+        )
     if (problem := definition_problem(found[0])) is not None:
-        return GraphEditError(f"{name} {problem}")
+        return GraphEditError(f"{name!r} {problem}")
     text = ast.get_source_segment(source, found[0]) or ""
     definition = ast.parse(text).body[0]
     assert isinstance(definition, ast.FunctionDef)
@@ -246,7 +248,7 @@ def definition_source(source: str, name: str, imports_inside: bool = True) -> st
     if lacking is not None or of_default is not None:
         what = lacking or (of_default.id if of_default else "")
         return GraphEditError(
-            f"{name} uses {what!r}, which the script does not import. Define it inside the "
+            f"{name!r} uses {what!r}, which the script does not import. Define it inside the "
             "function, or make it a parameter with a default"
         )
     imports = [known[each] for each in outside if each in known]
@@ -347,7 +349,7 @@ def source_at(place: str) -> tuple[str, str]:
     where, colon, name = place.rpartition(":")
     if not colon or not where or not is_name(name):
         raise GraphEditError(f"{place!r} does not name a function. {FORM}")
-    found = definition_source(_text(_file(where, place), place), name)
+    found = definition_source(_text(_file(where, place)), name)
     if isinstance(found, GraphEditError):
         raise GraphEditError(f"{place}: {str(found).rstrip('.')}.")
     return name, found
@@ -362,30 +364,34 @@ def _file(where: str, place: str) -> Path:
         spec = importlib.util.find_spec(where)
     except ModuleNotFoundError as error:
         raise GraphEditError(
-            f"{place}: {error}. Install the module, or use file.py:function."
+            f"{place}: there is no module {error.name!r}. Install the module, or use "
+            "file.py:function."
         ) from None
     except (ImportError, ValueError) as error:
-        raise GraphEditError(f"{place}: {where} cannot be imported: {error}.") from None
+        raise GraphEditError(f"The module {where!r} cannot be imported: {error}.") from None
     if spec is None:
-        raise GraphEditError(f"{place}: there is no module {where}. Use file.py:function.")
+        raise GraphEditError(f"There is no module {where!r}. Use file.py:function.")
     if spec.origin is None or not spec.origin.endswith(".py"):
-        fix = "Call it from a Python function, and name that function as file.py:function."
-        raise GraphEditError(f"{place}: {where} is not written in Python. {fix}")
+        fix = (
+            "Call the function from one written in Python, and name that function as "
+            "file.py:function."
+        )
+        raise GraphEditError(f"{place}: the module {where!r} is not written in Python. {fix}")
     return Path(spec.origin)
 
 
-def _text(file: Path, place: str) -> str:
+def _text(file: Path) -> str:
     try:
         with file.open("rb") as opened:
             data = opened.read(_LARGEST + 1)
     except OSError as error:
-        raise GraphEditError(f"{place}: {file} cannot be read: {error.strerror}.") from None
+        raise GraphEditError(f"{file} cannot be read: {error.strerror}.") from None
     if len(data) > _LARGEST:
-        raise GraphEditError(f"{place}: {file} is larger than {_LARGEST:,} bytes. Split it.")
+        raise GraphEditError(f"{file} is larger than {_LARGEST:,} bytes. Split the file.")
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise GraphEditError(f"{place}: {file} is not UTF-8 text. Save it as UTF-8.") from None
+        raise GraphEditError(f"{file} is not UTF-8 text. Save it as UTF-8.") from None
 
 
 # Functions that are not deterministic

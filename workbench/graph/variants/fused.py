@@ -80,13 +80,13 @@ def fuse(graph: Graph, catalog: Catalog, block: str) -> tuple[Graph, str]:
     known = {(fault.node, fault.arg, fault.code) for fault in check_graph(graph, catalog)}
     for fault in check_graph(fused, catalog):
         if (fault.node, fault.arg, fault.code) not in known:
-            raise GraphEditError(f"{block} cannot be fused into one {node.op}: {fault.message}.")
+            raise GraphEditError(f"{block!r} cannot be fused into one {node.op}: {fault.message}.")
     return fused, node.id
 
 
 def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
     def refused(why: str) -> GraphEditError:
-        return GraphEditError(f"{block.id} cannot be fused into one operator: {why}.")
+        return GraphEditError(f"{block.id!r} cannot be fused into one operator: {why}.")
 
     coin = IF.generator_of(body, block)
     if block.op != IF.op or coin is None:
@@ -96,7 +96,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
         raise refused("it has faults")
     readers = body.consumers(coin.id)
     if len(readers) != 1 or any(port.node == coin.id for port in body.outputs.values()):
-        raise refused(f"{coin.id} feeds other nodes too")
+        raise refused(f"{coin.id!r} feeds other nodes too")
     then, otherwise = block.bodies["then"], block.bodies["else"]
     known = [node for node in then.nodes if node.op in catalog]
     generators = [node for node in known if is_generator(catalog[node.op]) and not node.inputs]
@@ -121,7 +121,7 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
         and block.inputs.get(source.output) == block.inputs.get(passed.output)
     )
     if not same or node.muted:
-        raise refused(f"its else branch does not pass on the input of {node.id}")
+        raise refused(f"its else branch does not pass on the input of {node.id!r}")
     fed = {Port(block.scope("then"), taken): block.inputs[taken] for taken in then.inputs}
     return _Parts(coin, node, data, name, fed, tuple(generators))
 
@@ -129,17 +129,17 @@ def _parts(body: Graph, catalog: Catalog, block: Node) -> _Parts:
 def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm) -> None:
     """Raise GraphEditError unless the neutral arguments are known to leave all bits unchanged."""
     node, spec = parts.node, catalog[parts.node.op]
-    refused = f"{node.id} cannot be fused: "
+    refused = f"{node.id!r} cannot be fused: "
     for name, value in form.requires.items():
         if name in node.inputs or node.args.get(name, spec.args[name].default) != value:
             raise GraphEditError(
-                f"{refused}it preserves the size only with {name}={value}. Set that."
+                f"{refused}it preserves the size only with {name}={value}. Set {name!r} to {value}."
             )
     if node.device is not None or "dtype" in node.args:
         raise GraphEditError(f"{refused}its device or dtype is set. Reset both.")
     for name in form.neutral:
         if isinstance(node.args.get(name), tuple):
-            raise GraphEditError(f"{refused}{name} has several numbers.")
+            raise GraphEditError(f"{refused}{name!r} has several numbers. Use one number.")
     flow = infer_types(body, catalog).get(parts.fed[node.inputs[parts.data]], TensorType())
     if form.types and flow.dtype not in form.types:
         raise GraphEditError(

@@ -51,8 +51,8 @@ def with_samples(typed: TypedGraph) -> Graph:
         )
     if reader.op not in _NAMING:
         raise GraphExportError(
-            f"{reader.id}: DALI does not report the file of a sample of {reader.op}. Read "
-            "files or archives, or export without samples."
+            f"{reader.id}: DALI does not report the files that {reader.op} reads. Read files or "
+            "archives, or export without samples."
         )
     first = outputs_of(reader, typed.spec(reader))[0].name
     name = _unused_name(graph, FILE)
@@ -67,7 +67,7 @@ def with_samples(typed: TypedGraph) -> Graph:
     for each, port in generators.items():
         if graph.outputs.get(each, port) != port:
             raise GraphExportError(
-                f"{each}: an output has the name of this node. Rename the output."
+                f"{each}: an output has the same name as this node. Rename the output."
             )
     outputs = {**graph.outputs, name: Port(name, "output"), **generators}
     return replace(graph, nodes=(*graph.nodes, *made), outputs=outputs)
@@ -124,7 +124,7 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     for name in values:
         if name not in generators:
             known = f"Use one of: {', '.join(generators)}." if generators else "There is none."
-            raise GraphError(f"{name} is not a generator of random values. {known}")
+            raise GraphError(f"{name!r} is not a generator of random values. {known}")
     for node in _hidden_random_nodes(typed):
         raise GraphError(
             f"{node.id}: {node.op} samples random values internally, so no value can reproduce "
@@ -133,7 +133,7 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     graph = without_dependencies(typed.graph)  # for followers: some are random
     for name, generator in generators.items():
         if name not in values:
-            raise GraphError(f"The value of {name} is missing. Pass it as {{{name!r}: ...}}.")
+            raise GraphError(f"The value of {name!r} is missing. Pass it as {{{name!r}: ...}}.")
         graph = with_fixed_generator(graph, typed.catalog, generator, values[name])
     return graph
 
@@ -145,8 +145,8 @@ def with_fixed_generator(graph: Graph, catalog: Catalog, generator: Node, value:
     """
     if any(port.node == generator.id for port in graph.outputs.values()):
         raise GraphEditError(
-            f"{generator.id} is an output of the graph, so its value cannot be fixed. Remove that "
-            "output."
+            f"{generator.id!r} is an output of the graph, so its value cannot be fixed. Remove "
+            "that output."
         )
     for edge in graph.consumers(generator.id):
         node = graph.node(edge.target)

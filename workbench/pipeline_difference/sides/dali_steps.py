@@ -250,7 +250,9 @@ def _steps(graph: Graph, port: Port, name: str, group: str) -> list[Step]:
     if len(calls) < len(path) or not calls or calls[0].entry.node != reader:
         decoder = next((each for each in graph.nodes if each.op == "decoders.image"), None)
         if decoder is None:
-            raise ArgumentError(f"diff: {name} has no node decoders.image. Add one to it.")
+            raise ArgumentError(
+                f"diff: {name} has no node with the operator decoders.image. Add one."
+            )
         calls = [Call(decoder, (decoder,), decoder.inputs["data"], Port(decoder.id, "output"))]
         calls.append(Call(graph.node(port.node), (graph.node(port.node),), calls[0].exit, port))
     on_path = {call.node.id for call in calls}

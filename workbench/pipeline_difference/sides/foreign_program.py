@@ -93,7 +93,7 @@ def load(spec: str) -> Any:
     made.loader.exec_module(module)
     if not hasattr(module, name):
         own = ", ".join(each for each in vars(module) if callable(vars(module)[each])) or "none"
-        raise MissingNameError(f"{path} has no function {name}. Functions there: {own[:200]}.")
+        raise MissingNameError(f"{path} has no function {name!r}. It has {own[:200]}.")
     found = getattr(module, name)
     if not callable(found):
         raise MissingNameError(f"{spec} is not a function: its type is {type(found).__name__}.")

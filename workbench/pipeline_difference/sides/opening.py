@@ -122,7 +122,7 @@ class Sides:
         if callable(what):
             return self._function(what, label, trial)
         raise ArgumentError(
-            f"diff: {label} is of type {type(what).__name__}. Use a graph, a composition, a "
+            f"diff: {label} has type {type(what).__name__!r}. Use a graph, a composition, a "
             "function, a list of functions, or the path of a file with one."
         )
 

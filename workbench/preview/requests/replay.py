@@ -109,4 +109,4 @@ def _sample(dataset: Dataset, file: str) -> Sample:
             known.add(os.path.abspath(sample.path))
         if names & known:
             return sample
-    raise DataError(f"{dataset} has no file {file}. Use a name that the loader returned.")
+    raise DataError(f"{dataset} has no file {file}. Use a file name that the loader returned.")

@@ -94,8 +94,8 @@ def write_shared(sheet: Image.Image, text: str) -> bytes:
     """
     if len(text) > LONGEST:
         raise SaveError(
-            f"The graph has {len(text):,} characters, more than the {LONGEST:,} that a "
-            "picture can hold. Save it as a file instead."
+            f"The graph has {len(text):,} characters, more than the {LONGEST:,} that a picture "
+            "can contain. Save the graph as a file instead."
         )
     carried = PngImagePlugin.PngInfo()
     carried.add_itxt(KEY, text, zip=True)
@@ -119,8 +119,8 @@ def read_shared(picture: bytes) -> str:
         ) from None
     if not isinstance(text, str):
         raise GraphFormatError(
-            "This picture contains no graph; messengers and editors remove it. Ask for the "
-            "original file or for the graph as JSON."
+            "This picture contains no graph; messengers and image editors often remove it. Ask "
+            "for the original file or for the graph as JSON."
         )
     return str(text)
 

@@ -126,7 +126,9 @@ def render_steps(
     inner = run.inner_nodes if node else ()
     wanted = [each for each in (*run.nodes, *inner) if node in ("", each.id)]
     if not wanted:
-        raise GraphError(f"{node} was not run: no output depends on it. Connect it to an output.")
+        raise GraphError(
+            f"{node!r} was not run, because no output depends on it. Connect {node!r} to an output."
+        )
     steps = [_step(worker, run, each, index, pictures) for each in wanted]
     if node:
         steps = [_with_histograms(run, step, _place(run, step.node, index)) for step in steps]
@@ -189,7 +191,7 @@ def _place(run: GraphRun, node: str, index: int) -> int:
     place = run.output_place(node, index)
     if place is None:
         scope = run.graph.scope_of(node)
-        raise GraphError(f"{scope} did not run for sample {index}. Use another sample.")
+        raise GraphError(f"The body {scope} did not run for sample {index}. Use another sample.")
     return place
 
 

@@ -80,8 +80,8 @@ class Factory:
         is_text = isinstance(make_loader, str | bytes)
         if is_graph or is_text or not (is_function or is_loader):
             raise ArgumentError(
-                f"audit: make_loader has type {type(make_loader).__name__}. Pass a loader, or "
-                "a function that returns one."
+                f"audit: make_loader has type {type(make_loader).__name__!r}. Pass a loader, or a "
+                "function that returns one."
             )
         self._make = make_loader
         self.data = data
@@ -100,8 +100,8 @@ class Factory:
             by_name = each.name in _ACCEPTED and each.kind is not Parameter.POSITIONAL_ONLY
             if each.default is Parameter.empty and each.kind not in kinds and not by_name:
                 raise ArgumentError(
-                    f"audit: the parameter {each.name} of make_loader has no default. Add one, or "
-                    f"use only the parameters {', '.join(_ACCEPTED)}."
+                    f"audit: the parameter {each.name!r} of make_loader has no default. Add a "
+                    f"default, or use only these parameters: {', '.join(_ACCEPTED)}."
                 )
         allowed = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         return tuple(each.name for each in found if each.kind in allowed)

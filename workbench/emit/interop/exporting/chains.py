@@ -23,12 +23,13 @@ from workbench.graph.control_flow.block_kinds import (
     TIMES,
 )
 from workbench.graph.model import Node, Port, Source
+from workbench.graph.model.ports import KIND_WORDS
 from workbench.graph.model.values import elements
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import is_generator
 from workbench.graph.types.tensor_type import TensorType
 
-OTHERWISE = "Remove it, or export for pytorch, which runs DALI."
+OTHERWISE = "or export for pytorch, which runs DALI."
 
 
 class RandomRange(NamedTuple):
@@ -87,7 +88,7 @@ class Step:
         """Return the value of an argument. Raises GraphExportError if it is random."""
         found = self.value(name)
         if isinstance(found, RandomRange):
-            raise self.refusal(f"does not sample {name}", name)
+            raise self.refusal(f"does not sample {name!r}", name)
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
@@ -107,12 +108,12 @@ class Step:
         if isinstance(found, RandomRange):
             if found.values or found.probability is not None or found.numbers > 1:
                 raise self.refusal(
-                    f"samples {name} uniformly from a range, once for all channels", name
+                    f"samples {name!r} uniformly from a range, once for all channels", name
                 )
             return found.low, found.high
         numbers = found if isinstance(found, tuple) else (found,)
         if len(set(numbers)) != 1:
-            raise self.refusal(f"accepts a single number for {name}", name)
+            raise self.refusal(f"accepts a single number for {name!r}", name)
         return float(numbers[0]), float(numbers[0])
 
     def probability_of(self, name: str) -> float:
@@ -121,7 +122,7 @@ class Step:
         if isinstance(found, RandomRange):
             if found.probability is None:
                 raise self.refusal(
-                    f"applies it with a probability, but {name} is not a coin flip", name
+                    f"applies it with a probability, but {name!r} is not a coin flip", name
                 )
             return found.probability
         return float(bool(found))
@@ -189,9 +190,10 @@ class ChainExtractor:
         self.graph, self.catalog = resolved.graph, resolved.catalog
         self._users: dict[str, str] = {}
 
-    def refusal(self, place: str, why: str) -> GraphExportError:
+    def refusal(self, place: str, why: str, fix: str = "") -> GraphExportError:
         """Return an error, with a fix, for a step that has no equivalent in the target."""
-        return GraphExportError(f"{place}: {self.target} {why}. {OTHERWISE}")
+        fix = fix or ("Change this argument" if "." in place else "Remove the node")
+        return GraphExportError(f"{place}: {self.target} {why}. {fix}, {OTHERWISE}")
 
     def views(self) -> tuple[list[View], Chain]:
         """Return the views of an image, and the first steps that all views have in common."""
@@ -203,8 +205,11 @@ class ChainExtractor:
                 chain, _ = self.chain(port)
                 found.setdefault(port, View(name, chain, flow))
             elif not self._is_label(port):
-                why = f"but the output {name} is neither ({flow.kind})"
-                raise self.refusal(port.node, f"returns images and their classes, {why}")
+                why = (
+                    "returns images and their classes, but the output "
+                    f"{name!r} has {KIND_WORDS[flow.kind]}"
+                )
+                raise self.refusal(port.node, why, "Remove the output")
         if not found:
             port = next(iter(self.graph.outputs.values()))
             raise GraphExportError(
@@ -227,9 +232,9 @@ class ChainExtractor:
                 is_random = isinstance(step, Choice) or self._is_random(step.node)
                 if is_random and step.node.id in seen:
                     raise GraphExportError(
-                        f"{step.node.id}: {seen[step.node.id]} and {view.name} share its random "
-                        f"values, but in {self.target} each view samples its own. Use one node "
-                        "per view."
+                        f"{step.node.id}: {seen[step.node.id]!r} and {view.name!r} share its "
+                        f"random values, but in {self.target} each view samples its own. Use one "
+                        "node per view."
                     )
                 seen[step.node.id] = view.name
 
@@ -326,7 +331,7 @@ class ChainExtractor:
         node = self.graph.node(block.inputs[name].node)
         self._require_unshared(node, block.id)
         if node.op != "random.choice":
-            why = f"selects what runs at random, but {node.id} ({node.op}) decides here"
+            why = f"selects what runs at random, but {node.id!r} ({node.op}) decides here"
             raise self.refusal(f"{block.id}.{name}", why)
         return node
 
@@ -341,7 +346,7 @@ class ChainExtractor:
             if limits.low == limits.high:
                 return float(limits.low < limit or (node.op == "math.le" and limits.low == limit))
             return min(max((limit - limits.low) / (limits.high - limits.low), 0.0), 1.0)
-        why = f"decides by a probability, but {node.id} ({node.op}) decides here"
+        why = f"decides by a probability, but {node.id!r} ({node.op}) decides here"
         raise self.refusal(f"{block.id}.{name}", why)
 
     def _times(self, block: Node) -> tuple[int, int]:
@@ -358,7 +363,7 @@ class ChainExtractor:
         """Return the range of a random argument, or its value if it is constant."""
         found = self._range_of_port(node.inputs[name], node.id)
         if found is None:
-            why = f"samples it from a range, but {node.inputs[name].node} calculates it"
+            why = f"samples {name!r} from a range, but {node.inputs[name].node!r} calculates it"
             raise self.refusal(f"{node.id}.{name}", why)
         return found if found.low != found.high or found.values else found.low
 
@@ -421,8 +426,8 @@ class ChainExtractor:
         first = self._users.setdefault(generator.id, user)
         if first != user:
             raise GraphExportError(
-                f"{generator.id}: {first} and {user} share its random value, but in {self.target} "
-                "each samples its own. Use one generator for each."
+                f"{generator.id}: {first!r} and {user!r} share its random value, but in "
+                f"{self.target} each samples its own. Use one generator for each."
             )
 
 
