@@ -1,4 +1,4 @@
-"""Convert a graph to a standalone script: the pipeline, a build function, a command line.
+"""Convert a graph to a standalone script with a build function and a command line.
 
 The script needs only DALI. ``build_pipeline(data, batch_size, num_threads, device, seed)`` returns
 the built pipeline; the parameter ``data`` is missing if the graph names its files itself. Run as a

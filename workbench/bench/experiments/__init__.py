@@ -1,1 +1,1 @@
-"""Experiments: compare devices and libraries, measure scaling, tune, and time stages."""
+"""Run experiments that compare devices and libraries, measure scaling, tune, and time stages."""

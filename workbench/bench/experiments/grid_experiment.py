@@ -1,4 +1,4 @@
-"""Base class of the sweep and the tuner: measure a grid of settings within memory limits."""
+"""Define the base class of the sweep and the tuner, which measure settings of a grid."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class GridExperiment(SpeedExperiment):
     def publish(self, rows: Sequence[Measurement], now: Config | None) -> None:
         """Set ``partial_report`` to these rows.
 
-        ``now`` is the setting to be measured next; None while the best settings are remeasured.
+        ``now`` is the setting to be measured next, or None while the best settings are remeasured.
         """
         self.current_config = now
         self.publish_rows(rows, grid=self.grid.to_json())

@@ -1,4 +1,4 @@
-"""Jobs that run a peer library in a worker process: an exported module, or a user's function."""
+"""Define jobs that run a peer library in a worker: an exported module, or a user's function."""
 
 from __future__ import annotations
 

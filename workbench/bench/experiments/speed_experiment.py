@@ -1,4 +1,4 @@
-"""Base class of experiments: prepares graph and data, measures, and creates the record.
+"""Define the base class of experiments, which measures a graph on data and creates a record.
 
 An experiment defines what is measured: with ``entries`` if all configurations are measured
 interleaved (``InterleavedExperiment``), with ``measure_all`` if there are several phases.

@@ -1,4 +1,4 @@
-"""Report of a tuning run. The chosen setting can be applied to the graph."""
+"""Define the report of a tuning run, whose chosen setting can be applied to the graph."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Measure configurations: workers, rounds, warm-up, statistics, time limits."""
+"""Measure configurations in worker processes, and compute statistics of the results."""

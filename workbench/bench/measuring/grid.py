@@ -1,4 +1,4 @@
-"""Grid of settings for a sweep: the Cartesian product of the values of all knobs (settings)."""
+"""Define the grid of a sweep: all combinations of the values of the knobs (settings)."""
 
 from __future__ import annotations
 

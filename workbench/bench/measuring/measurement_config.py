@@ -1,4 +1,4 @@
-"""Rules of a measurement: when warm-up ends, when the result is precise enough, when to stop.
+"""Decide when warm-up ends, when a result is precise enough, and when a measurement stops.
 
 All rules are pure functions of the rounds so far; ``METHOD.md`` explains them.
 """
@@ -108,8 +108,9 @@ class MeasurementConfig:
     def is_late(self, spent: Sequence[float], next_rounds: Sequence[float], cycles: int) -> bool:
         """Return whether a time limit allows no further round of each configuration.
 
-        ``spent`` has the seconds of each configuration so far, ``next_rounds`` the estimated
-        seconds of its next round. ``cycles`` is the number of rounds that each has completed.
+        ``spent`` has the seconds that each configuration has used so far, and ``next_rounds`` has
+        the estimated seconds of its next round. ``cycles`` is the number of completed rounds of
+        each.
         """
         if self.limit is None or cycles < min(FEWEST_ROUNDS, self.rounds):
             return False
@@ -133,8 +134,8 @@ class MeasurementConfig:
         """Return the reason why interleaved configurations may stop, or None if they may not.
 
         ``series`` has the rates of each configuration so far, ``seconds`` is the total time of
-        their rounds, ``best`` the best rate so far. The budget ends the rounds only after each
-        configuration has ``rounds`` rounds.
+        their rounds, and ``best`` is the best rate so far. The budget ends the rounds only after
+        each configuration has ``rounds`` rounds.
         """
         if all(self.is_precise(rates) for rates in series):
             return "precise"

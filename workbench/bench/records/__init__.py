@@ -1,1 +1,1 @@
-"""Records of measurements: format as text, tables and charts, and compare."""
+"""Format records of measurements as text, tables and charts, and compare records."""

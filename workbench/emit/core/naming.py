@@ -106,7 +106,7 @@ def name_chain(
 
 
 def unique_names(nodes: Sequence[Node], catalog: Catalog) -> dict[Port, str]:
-    """Return a unique variable name for every output of nodes and nested nodes.
+    """Return a unique variable name for every output of nodes and of nodes inside them.
 
     In ``nodes``, blocks must precede the nodes inside them.
     """

@@ -1,4 +1,4 @@
-"""Write identical views as one function that is called for each view: ``augment(images, seed)``.
+"""Write one function ``augment(images, seed)`` for identical views, and call it for each view.
 
 Views are identical if their chains start with the same images, if no other node uses their
 intermediate values, and if their code is equal after renaming the variables and subtracting the

@@ -1,4 +1,4 @@
-"""Registry of another library's transforms, for import, export and pixel comparison.
+"""Register another library's transforms for import, export and pixel comparison.
 
 An importer is registered by class name, and applies a library's transform to the images of a graph.
 An exporter is registered by operator name, and writes a DALI operator for the library.

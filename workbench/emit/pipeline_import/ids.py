@@ -26,12 +26,12 @@ NodeCalls = Sequence[tuple[TracedOp, Call]]
 def output_names(
     calls: NodeCalls, edges: Sequence[str], catalog: Catalog, lines: Lines
 ) -> list[str]:
-    """Return a name for each output: from ``return``, or else its variable, or else its kind."""
+    """Return a name for each output: its name in ``return``, its variable, or else its kind."""
     ops = [op for op, _ in calls]
     targets = _targets(ops, lines)
     kinds: dict[str, PortKind] = {}
     ends: dict[str, str] = {}
-    """Maps the output edges of blocks and readers of named features to the names of the outputs."""
+    """Maps each output edge of a block, or of a reader of named features, to the output's name."""
     for op, call in calls:
         first = next((edge.edge for edge in call.inputs.values()), "")
         for index, (edge, _) in enumerate(op.outputs):

@@ -116,7 +116,7 @@ class Export:
     target: str
     files: Mapping[str, Code]
     notes: tuple[str, ...] = ()
-    """Differences between the files and the graph, as sentences."""
+    """Sentences about differences between the files and the graph."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of ``export_resolved`` that reproduce the same code without access to the data."""
     good: GoodData | None = None

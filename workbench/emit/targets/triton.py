@@ -63,7 +63,7 @@ def emit_triton(resolved: ResolvedGraph) -> Mapping[str, Code]:
 
 
 def inference_notes(resolved: ResolvedGraph) -> Sequence[str]:
-    """Return the differences between the model and the graph, as sentences."""
+    """Return sentences about differences between the model and the graph."""
     served, changed, removed = inference_graph(resolved)
     outputs = _image_outputs_only(resolved.variant(served)).graph.outputs
     notes = [

@@ -79,7 +79,7 @@ class TemplateParts:
     several: bool
     """True if several pipelines run in parallel."""
     shard_seed: str
-    """Difference between the seeds of two shards, as code."""
+    """Code of the difference between the seeds of two shards."""
     prefetch: str
     """Prefetch queue depth, as code, or an empty string for DALI's default."""
     takes_seed: bool

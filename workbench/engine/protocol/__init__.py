@@ -1,1 +1,1 @@
-"""Control the worker process: start, calls, typed messages, timeouts, hangs, shutdown."""
+"""Control a worker process: start and end it, exchange typed messages, and detect hangs."""

@@ -1,4 +1,4 @@
-"""Send and receive messages over a stream socket: framed, versioned, and never pickled.
+"""Send and receive messages over a stream socket in frames with a version. Nothing is pickled.
 
 A frame is a header, a message and a payload::
 

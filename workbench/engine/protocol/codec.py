@@ -64,7 +64,7 @@ def codec_of(hint: Any) -> Codec:
 
 @cache
 def arguments_codec(function: Callable[..., Any], count: int) -> Codec:
-    """Return the codec for a task's first ``count`` arguments after ``worker``, as a tuple."""
+    """Return the codec for a tuple of the first ``count`` arguments of a task after ``worker``."""
     hints = get_type_hints(function)
     found = [hint for name, hint in hints.items() if name != "return"][1 : count + 1]
     if len(found) < count:

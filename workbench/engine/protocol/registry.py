@@ -1,4 +1,4 @@
-"""Registry of functions that a worker runs, and of classes that are sent to it, by name.
+"""Register, by name, the functions that a worker runs and the classes that are sent to it.
 
 Messages contain names, never code. A message can run only registered functions, and can import
 only modules of known packages.

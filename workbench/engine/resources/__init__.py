@@ -1,1 +1,1 @@
-"""Determine and limit the resources of a worker: GPU, cgroup limits, memory budgets, folders."""
+"""Determine and limit the GPU, cores, memory and folders that a worker uses."""

@@ -157,7 +157,7 @@ class Gpu:
 def shared_gpu_text(gpu: Gpu) -> str:
     """Return how other processes use a GPU before a measurement, or "" if idle or unknown.
 
-    Used memory is mentioned only above a tenth of the total, because a preview needs some itself.
+    Used memory is mentioned only above a tenth of the total, because a preview needs some memory.
     """
     use, used, total = gpu.use(), gpu.memory_used(), gpu.memory_total
     busy = max(use.gpu or 0, use.jpeg or 0)

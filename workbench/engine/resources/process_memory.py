@@ -20,7 +20,7 @@ KEPT_AT_MOST = 2 * 2**30
 """Maximum cache size in bytes. 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB.
 """
 SHARE = 8
-"""Divisor of the memory of the machine and of the GPU. Caches may use 1/8 of each by default."""
+"""Divisor for the default cache limits: 1/8 of the machine's and 1/8 of the GPU's memory."""
 
 
 @dataclass(frozen=True, slots=True)

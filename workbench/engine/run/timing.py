@@ -24,7 +24,7 @@ from workbench.graph.model import Node, Source
 
 _RUNS = 5
 _ENOUGH = 0.03
-"""Total measuring time in seconds after which no more runs follow, even before ``_RUNS`` runs."""
+"""Total measuring time in seconds after which no more runs start, even before ``_RUNS`` runs."""
 
 
 @dataclass(frozen=True, slots=True)

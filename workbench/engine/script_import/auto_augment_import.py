@@ -1,4 +1,4 @@
-"""Import automatic augmentation from a script: one operator per call.
+"""Import each call of automatic augmentation in a script as one operator.
 
 DALI's functions create hundreds of operators per call, from which the call's arguments cannot be
 reconstructed. Therefore they are replaced while a script runs. The replacements record the

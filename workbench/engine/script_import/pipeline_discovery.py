@@ -62,7 +62,7 @@ class FoundPipeline:
     placeholders: tuple[str, ...] = ()
     """Descriptions of the placeholder data that replaces missing arguments."""
     pipelines: int = 1
-    """Number of parallel pipelines; ``make`` creates the first of them."""
+    """Number of parallel pipelines. ``make`` creates the first of them."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """Assumed values of missing arguments. Building the pipeline may add more."""
     shard: tuple[str, ...] = ()

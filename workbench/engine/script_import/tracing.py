@@ -146,7 +146,7 @@ def _serialised(pipe: Any, ops: Sequence[Any], outputs: Sequence[Any]) -> Traced
 
 
 def _unsupported_settings(pipe: Any) -> dict[str, str]:
-    """Return the pipeline's non-default settings that a graph cannot represent, as Python code."""
+    """Return the non-default settings that a graph cannot represent, with values as Python code."""
     from nvidia.dali.pipeline import Pipeline
 
     executor, depth = _executor(pipe)

@@ -64,7 +64,7 @@ class UniformNumber:
         self._used = [False]
 
     def value(self) -> RandomValue:
-        """Return the number's range, as an argument value."""
+        """Return the argument value that represents the number's range."""
         self._require_unused()
         return RandomValue(self._low, self._high, self._whole)
 

@@ -1,1 +1,1 @@
-"""Convert arrays to images: tiles, contact sheets, annotation overlays, frame strips, waveforms."""
+"""Convert arrays to images, such as tiles, contact sheets, overlays and waveforms."""

@@ -1,1 +1,1 @@
-"""Answer preview requests: batch, steps, effect, statistics, search, shared picture."""
+"""Answer preview requests, such as for a batch, the steps of a sample, or statistics."""

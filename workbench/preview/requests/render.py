@@ -1,4 +1,4 @@
-"""Render a preview in the worker: run changed nodes, make tiles, compose and encode the sheet."""
+"""Render a preview in the worker: run changed nodes, create tiles, and encode the sheet."""
 
 from __future__ import annotations
 

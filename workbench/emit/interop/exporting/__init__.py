@@ -1,1 +1,1 @@
-"""Extract chains of steps, and write them as calls: code shared by all exporters."""
+"""Extract chains of steps from a graph, and write them as calls. All exporters share this code."""

@@ -1,4 +1,4 @@
-"""Extract chains of steps from a graph: from the decoded image to each output.
+"""Extract the chain of steps from the decoded image to each output of a graph.
 
 Other libraries sample random values inside their transforms. Therefore only the range of a random
 value is extracted, and no other step may use the same value.

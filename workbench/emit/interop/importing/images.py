@@ -42,7 +42,7 @@ OF_OPENCV = ("nearest", "linear", "cubic", "area", "lanczos4", "linear_exact")
 
 
 class NoMatchError(Exception):
-    """Raised if DALI has no equivalent of a transform with these arguments."""
+    """Raised if DALI has no equivalent of a transform call."""
 
 
 @dataclass

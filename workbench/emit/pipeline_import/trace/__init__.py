@@ -1,1 +1,1 @@
-"""Represent pipelines as DALI does: ordered calls, seeds, serialised files, lines of code."""
+"""Represent a traced pipeline as ordered calls, with their seeds and lines in the source code."""

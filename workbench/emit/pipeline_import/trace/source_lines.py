@@ -183,7 +183,7 @@ class Lines:
         return None
 
     def setting(self, name: str) -> str:
-        """Return where a pipeline setting is set: locations such as ``train.py:3``, or empty."""
+        """Return the locations that set a pipeline setting, such as ``train.py:3``, or ""."""
         places = [place for stack in self._stacks for place in stack]
         return _setting_lines(name, self._files, places)
 
@@ -335,7 +335,7 @@ def _setting_lines(
     statements: Mapping[str, Iterable[ast.stmt]],
     places: Collection[SourceLocation],
 ) -> str:
-    """Return where the script sets ``name``: locations such as ``train.py:3``, or empty.
+    """Return the locations that set ``name``, such as ``train.py:3``, or "" if there are none.
 
     ``statements`` maps files to their statements, and ``places`` are the lines of the pipeline's
     calls. Statements that contain one of these lines have precedence.

@@ -129,6 +129,6 @@ class Traced:
     placeholders: tuple[str, ...] = ()
     """Folders that were passed for missing arguments."""
     pipelines: int = 1
-    """Number of parallel pipelines in the source code; ``pipeline`` is the first of them."""
+    """Number of parallel pipelines in the source code. ``pipeline`` is the first of them."""
     shard: tuple[str, ...] = ()
     """Reader arguments that select a shard in an exported program. A graph omits them."""

@@ -1,1 +1,1 @@
-"""Store the Python code that the pipelines of a script call: numba functions, and sources."""
+"""Store the numba functions and Python sources that the pipelines of a script call."""

@@ -1,4 +1,4 @@
-"""Import ``numba_function`` from a script: store its functions without compiling them.
+"""Import ``numba_function`` from a script by storing its functions without compiling them.
 
 DALI's plugin compiles the functions while the pipeline is built, and stores only machine code.
 Therefore a module that does not need numba replaces the plugin while a script runs.

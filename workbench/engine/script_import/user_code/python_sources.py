@@ -1,4 +1,4 @@
-"""Import the Python code that feeds an external source: the live object becomes a node's code.
+"""Import the Python object that feeds an external source as the code of a node.
 
 Used in the worker process only.
 """
