@@ -24,7 +24,7 @@ from workbench.errors import (
 )
 from workbench.files import require_place
 from workbench.graph.execution.active import muted_nodes, unused_nodes, without_loose
-from workbench.graph.execution.dataset_parameters import parameter_of, parameters
+from workbench.graph.execution.dataset_parameters import parameter_of, parameters, with_data_sides
 from workbench.graph.model import Graph, is_name
 from workbench.graph.model.faults import Faults
 from workbench.graph.user_functions.trust import trust_graph
@@ -161,7 +161,7 @@ def graph_warnings(graph: Graph, data: Datasets) -> Faults:
     from workbench.sources import data_facts
 
     facts = {name: data_facts(dataset) for name, dataset in data.items()}
-    return check_warnings(graph, facts=facts)
+    return check_warnings(with_data_sides(graph, data), facts=facts)
 
 
 def print_warnings(warnings: Faults) -> None:

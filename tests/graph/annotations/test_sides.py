@@ -20,6 +20,7 @@ import workbench as wb
 from tests.graph.annotations.geometry_chains import block_chain, whole_chain
 from tests.graph.annotations.ramps import fit_of, run_graph
 from tests.helpers import built, import_script, with_node
+from workbench.commands.options import graph_warnings
 from workbench.emit.targets import export
 from workbench.graph.checks.check import check_graph
 from workbench.graph.execution.dataset_parameters import with_data_sides
@@ -106,6 +107,7 @@ def test_the_recipe_swaps_wrists_in_preview_and_export(tmp_path: Path) -> None:
     data = poses(tmp_path)
     recipe = wb.load_recipe("key-points").with_settings(batch_size=4)
     recipe = with_node(recipe, "mirror", seed=5)
+    assert "sides" not in {each.code for each in graph_warnings(recipe, open_datasets(data))}
     preview = recipe.batch(0, data=data)
     script = import_script(export(recipe, "script", data=data).main.text, tmp_path)
     pipe = built(script, data)
