@@ -204,6 +204,10 @@ def _moved(op: str, args: Mapping[str, Any], size: Matrix) -> tuple[Matrix, Matr
         turn = _affine([np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0])
         centre = _affine([1, 0, size[0] / 2], [0, 1, size[1] / 2])
         return centre @ turn @ np.linalg.inv(centre), size
+    if op == "crop":
+        after = np.array(args["crop"][::-1], float)
+        start = np.array([args["crop_pos_x"], args["crop_pos_y"]]) * (size - after)
+        return _affine([1, 0, -start[0]], [0, 1, -start[1]]), after
     if op == "crop_mirror_normalize":
         return _mirror(size, args["mirror"], 0), size
     matrix = np.array([*args["matrix"], 0, 0, 1][:9], float).reshape(3, 3)
@@ -217,6 +221,12 @@ OPERATORS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
     "transpose": {"perm": st.just((1, 0, 2)), "transpose_layout": st.just(False)},
     "resize": {"size": st.tuples(st.integers(20, 80), st.integers(20, 80))},
     "rotate": {"angle": st.floats(-180, 180, width=32), "keep_size": st.just(True)},
+    "crop": {
+        "crop": st.tuples(st.integers(20, 60), st.integers(20, 60)),
+        "crop_pos_x": BITS.map(float),
+        "crop_pos_y": BITS.map(float),
+        "out_of_bounds_policy": st.just("pad"),
+    },
     "crop_mirror_normalize": {
         "mirror": BITS,
         "output_layout": st.just("HWC"),
@@ -235,9 +245,18 @@ OPERATORS: Mapping[str, Mapping[str, st.SearchStrategy[Any]]] = {
         "inverse_map": st.booleans(),
     },
 }
+Apply = Callable[[Graph], Graph]
+BLOCKS: Mapping[str, tuple[Callable[[Graph, Apply], Graph], int]] = {
+    "none": (lambda graph, apply: apply(graph), 1),
+    "if": (lambda graph, apply: graph.with_p(1.0, apply), 1),
+    "not": (lambda graph, apply: graph.with_p(0.0, apply), 0),
+    "one of": (lambda graph, apply: graph.one_of(lambda x: x, apply, weights=(0, 1)), 1),
+    "repeat": (lambda graph, apply: graph.repeat(2, apply), 2),
+}
+"""Blocks around an operator, and how often it runs."""
 CHAINS = st.lists(
-    st.sampled_from([*OPERATORS]).flatmap(
-        lambda op: st.tuples(st.just(op), st.fixed_dictionaries(dict(OPERATORS[op])))
+    st.tuples(st.sampled_from([*OPERATORS]), st.sampled_from(["none", "none", *BLOCKS])).flatmap(
+        lambda step: st.tuples(*map(st.just, step), st.fixed_dictionaries(dict(OPERATORS[step[0]])))
     ),
     min_size=1,
     max_size=5,
@@ -245,24 +264,30 @@ CHAINS = st.lists(
 
 
 @pytest.mark.parametrize(
-    "count", [4, pytest.param(1000, marks=[pytest.mark.thorough, pytest.mark.timeout(900)])]
+    "count", [4, pytest.param(1000, marks=[pytest.mark.thorough, pytest.mark.timeout(2400)])]
 )
 def test_named_points_are_where_their_matrices_put_them(
     tmp_path_factory: pytest.TempPathFactory, count: int
 ) -> None:
     start = wb.read(poses(tmp_path_factory.mktemp("poses"))).decode().with_settings(batch_size=4)
+    outputs = {name: start.outputs[name] for name in ("images", "vertices")}
+    start = replace(start, outputs=outputs)  # without boxes, no point is removed
     original = _points(start.gaussian_blur(sigma=1.0))
+    chains: set[str] = set()
 
     @settings(max_examples=count, deadline=None, derandomize=True, database=None)
     @given(CHAINS)
-    def check(chain: list[tuple[str, dict[str, Any]]]) -> None:
+    def check(chain: list[tuple[str, str, dict[str, Any]]]) -> None:
+        chains.add(repr(chain))
         graph, size, whole = start, np.array([60.0, 40.0]), np.eye(3)
         odd = False
-        for op, args in chain:
-            graph = attrgetter(op)(graph)(**args)
-            matrix, size = _moved(op, args, size)
-            odd ^= bool(np.linalg.det(matrix) < 0)
-            whole = matrix @ whole
+        for op, block, args in chain:
+            wrap, times = BLOCKS[block]
+            graph = wrap(graph, lambda images, op=op, args=args: attrgetter(op)(images)(**args))
+            for _ in range(times):
+                matrix, size = _moved(op, args, size)
+                odd ^= bool(np.linalg.det(matrix) < 0)
+                whole = matrix @ whole
         for before, after in zip(original, _points(graph), strict=True):
             places = np.insert(before, 2, 1, axis=2) @ whole.T
             wanted = (places / places[..., 2:])[..., :2]
@@ -271,3 +296,43 @@ def test_named_points_are_where_their_matrices_put_them(
             np.testing.assert_allclose(after[near], wanted[near], atol=0.02)
 
     check()
+    assert len(chains) >= count
+
+
+def test_classes_of_masks_are_swapped_by_their_names(tmp_path: Path) -> None:
+    """Through a warp of several operators, blocks, and a mirror; pairs are those of the data."""
+    chance = np.random.default_rng(0)
+    for folder in ("images", "masks"):
+        (tmp_path / folder).mkdir()
+    for at in range(4):
+        pixels = chance.integers(0, 256, (32, 32, 3), np.uint8)
+        Image.fromarray(pixels).save(tmp_path / "images" / f"{at}.png")
+        values = np.repeat(np.repeat(chance.integers(0, 4, (4, 4), np.uint8), 8, 0), 8, 1)
+        Image.fromarray(values).save(tmp_path / "masks" / f"{at}.png")
+    (tmp_path / "masks.names").write_text("none\nleft hand\nhat\nright hand\n")
+    start = wb.read(tmp_path).decode().with_settings(batch_size=4)
+    graph = start.flip(horizontal=1)
+    assert graph.node("follow_masks").args["pairs"] == ("left hand=right hand",)
+    other = np.array([0, 3, 2, 1])
+    before = [np.asarray(each)[..., 0] for each in start.batch(0).masks]
+
+    def masks(graph: Graph) -> list[NDArray[np.generic]]:
+        return [np.asarray(each)[..., 0] for each in graph.batch(0).masks]
+
+    once, twice = masks(graph), masks(graph.flip(horizontal=0, vertical=1))
+    turned = masks(start.rotate(angle=90.0).flip(horizontal=1).rotate(angle=-90.0))
+    chosen = start.with_p(0.5, lambda images: images.flip(horizontal=1))
+    chosen = with_node(chosen, "chance", seed=5)  # by which some are mirrored
+    for at, values in enumerate(before):
+        assert np.array_equal(once[at], other[values[:, ::-1]])
+        assert np.array_equal(twice[at], values[::-1, ::-1])
+        assert np.array_equal(turned[at], other[values[::-1]])
+    flips = []
+    for values, found in zip(before, masks(chosen), strict=True):
+        flips.append(np.array_equal(found, other[values[:, ::-1]]))
+        assert flips[-1] or np.array_equal(found, values)
+    assert {*flips} == {True, False}
+    unswapped = graph["follow_masks"].set(pairs=["none"])
+    assert np.array_equal(masks(unswapped)[0], before[0][:, ::-1])
+    linear = graph.replace_node(graph.node("follow_masks").with_args({"interpolation": "linear"}))
+    assert "interpolated values are no class numbers" in check_graph(linear)[0].text

@@ -11,11 +11,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from workbench.catalog.spec import Value
 from workbench.emit.annotations.follower_writer import FollowerWriter
 from workbench.errors import GraphError
 from workbench.graph.annotations.geometry import GeometryStep
+from workbench.graph.annotations.sides import numbered_pairs
 from workbench.graph.model import Node, Port
 from workbench.graph.model.values import elements
 from workbench.names import join_words
@@ -66,7 +68,12 @@ class MaskWriter(FollowerWriter):
             fed = "moved" if "moved" in self.node.inputs else "masks"
             mask = self.variable(output, fed)
             dtype = self._assign_mask(mask, fed)
-            called = self._walk(mask, self.path.steps, dtype, self.interpolation, self._fill)
+            steps, called = self.path.steps, list[str]()
+            starts = [0, *(at for at, step in enumerate(steps) if step.mix), len(steps)]
+            for first, end in pairwise(starts):  # the two images of a mix may be mirrored or not
+                run = steps[first:end]
+                called += self._walk(mask, run, dtype, self.interpolation, self._fill)
+                self._swap(mask, self.mirrored(run) if self._pairs else "")
             if called:
                 self.comment = f"The same {join_words(called)} for masks."
                 if self.interpolation == "INTERP_NN":
@@ -107,8 +114,21 @@ class MaskWriter(FollowerWriter):
                 self.call(mask, "fn.cast_like", filled, mask)
             else:
                 self.add(mask, f"{mask} * {seen}")
+        self._swap(mask, self.applied("reflects", matrix) if self._pairs else "")
         self._cast_back(mask, dtype)
         self.add(self.output_variable("masks"), mask)
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        return numbered_pairs(self.node)
+
+    def _swap(self, mask: str, mirrored: str) -> None:
+        """Write the call that swaps the left and right classes of mirrored images."""
+        if not mirrored:
+            return
+        if mirrored != "True" and not self.on_cpu(next(iter(self.node.inputs.values()))):
+            mirrored = f"{mirrored}.gpu()"
+        self.call(mask, self.helper("swapped_masks"), mask, mirrored, str(self._pairs))
 
     def _compose(self, target: str = "") -> str:
         """Write the combined transform from mask to current image, and return its variable."""

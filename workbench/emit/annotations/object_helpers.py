@@ -241,3 +241,12 @@ def swapped_classes(labels: DataNode, mirrored: Any, pairs: list[tuple[int, int]
     for left, right in pairs:
         change += (right - left) * (1 * (labels == left) - 1 * (labels == right))
     return fn.cast_like(labels + mirrored * change, labels)
+
+
+def swapped_masks(masks: DataNode, mirrored: Any, pairs: list[tuple[int, int]]) -> DataNode:
+    """Masks, with the classes of each pair swapped where the image is mirrored."""
+    classes = [number for pair in pairs for number in pair]
+    change = [float(step) for left, right in pairs for step in (right - left, left - right)]
+    numbers = fn.cast(masks, dtype=types.INT32)
+    change = fn.lookup_table(numbers, keys=classes, values=change, dtype=types.INT32)
+    return fn.cast_like(masks + mirrored * change, masks)

@@ -61,6 +61,9 @@ def pair_faults(node: Node) -> Iterator[Fault]:
     """Yield the faults of a follower's pairs: unknown names, and names that occur twice."""
     names, seen = side_names(node), set[str]()
     pairs = declared_pairs(node) or []
+    if pairs and node.args.get("interpolation") == "linear":
+        remedy = "Set interpolation to nearest, or reset pairs."
+        yield _fault(node, "interpolated values are no class numbers", remedy)
     if pairs and not names and node.op == "follow_points":
         yield _fault(node, "the names of the key points are unknown", "Set names, in order.")
         return
@@ -88,16 +91,19 @@ def _fault(node: Node, message: str, remedy: str) -> Fault:
 
 
 def with_sides(graph: Graph, data: Mapping[str, Dataset | None]) -> Graph:
-    """Set the names and, if none are declared, the pairs of key points that the datasets report.
+    """Set the names and, if none are declared, the pairs that the datasets report.
 
-    ``data`` maps source ids to datasets. Pairs that were set for the names of another dataset are
-    replaced. Class names are set only if a follower has pairs of classes.
+    These are pairs of key points, and of the classes of masks. ``data`` maps source ids to
+    datasets. Pairs that were set for the names of another dataset are replaced. For boxes and
+    labels, class names are set only if the follower has pairs.
     """
     for node in graph.walk():
-        kind = FOLLOWERS[node.op].follows if node.op in FOLLOWERS else "mask"
-        source = _source_of(graph, node, "points" if kind == "points" else "labels")
+        if node.op not in FOLLOWERS:
+            continue
+        input_name = {"follow_points": "points", "follow_masks": "masks"}.get(node.op, "labels")
+        source = _source_of(graph, node, input_name)
         dataset = data.get(source.id) if source is not None else None
-        if source is None or dataset is None or kind == "mask":
+        if source is None or dataset is None:
             continue
         with suppress(WorkbenchError, OSError):  # the reader reports invalid data
             args = _with_names(node, load_source(source.kind), dataset)
@@ -107,14 +113,18 @@ def with_sides(graph: Graph, data: Mapping[str, Dataset | None]) -> Graph:
 
 def _with_names(node: Node, kind: SourceKind, dataset: Dataset) -> Mapping[str, Value]:
     args = dict(node.args)
-    if node.op != "follow_points":
+    if node.op == "follow_points":
+        names, pairs = kind.key_point_names(dataset), kind.key_point_pairs(dataset)
+    elif node.op == "follow_masks" and args.get("interpolation") != "linear":
+        names = kind.class_names(dataset)
+        pairs = side_pairs(names) if len({*names}) == len(names) else []
+    else:
         names = kind.class_names(dataset) if declared_pairs(node) else []
         return {**args, "names": tuple(names)} if names else args
-    names = kind.key_point_names(dataset)
     if names and args.get("pairs") == _as_items(side_pairs(side_names(node))):
         args.pop("pairs", None)  # from the names of other data
-    if names and (found := _as_items(kind.key_point_pairs(dataset))):
-        args.setdefault("pairs", found)
+    if names and pairs:
+        args.setdefault("pairs", _as_items(pairs))
     return {**args, "names": tuple(names)} if names and args.get("pairs") else args
 
 

@@ -72,8 +72,10 @@ def _unswapped(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> tuple[str, 
             remedy = "Export with --data, or set pairs of follow_points (none: nothing is swapped)."
             return what, remedy, "follow_points"
     pairs = side_pairs([name for each in facts.values() for name in each.names])
+    if pairs and "mask" in kinds and "follow_masks" not in declared:
+        return _names_with_side("follow_masks", pairs, ())
     swapping = [op for op in ("follow_boxes", "follow_classes") if op in declared]
-    if pairs and not swapping and kinds & {"label", "mask"}:
+    if pairs and not swapping and "label" in kinds:
         boxes = "boxes" in kinds or any(node.op == "follow_boxes" for node in nodes)
         return _names_with_side("follow_boxes" if boxes else "follow_classes", pairs, ())
     return None
