@@ -1,4 +1,4 @@
-"""Plot results with matplotlib: bar charts and grids of pictures, and their files.
+"""Plot results with matplotlib as bar charts and grids of pictures, and render them to files.
 
 Uses ``Figure`` with the Agg or SVG canvas, without pyplot, so that no global state changes and both
 the notebook and the web app can display the figure. matplotlib is imported when a figure is

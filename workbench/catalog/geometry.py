@@ -33,8 +33,8 @@ class GeometryRule:
     homography: bool = False
     linked: Mapping[str, str] = field(default_factory=dict)
     flips: Mapping[str, str] | None = None
-    """Argument that mirrors the image, by direction, of an operator that keeps the whole image;
-    empty if there is none. None for other operators."""
+    """Argument that mirrors the image, for each direction; empty if there is none. None for
+    operators that do not keep the whole image."""
     rounds: bool = False
     cuts: bool = False
     reveals: bool = False

@@ -137,9 +137,10 @@ class ArgSpec:
     high: float | None = None
     step: float | None = None
     minimum: float | None = None
-    """Smallest number that DALI accepts, also in a list. A slider may start at a higher number."""
+    """Smallest number that DALI accepts, alone or in a list. A slider may start at a higher number.
+    """
     maximum: float | None = None
-    """Largest number that DALI accepts, also in a list."""
+    """Largest number that DALI accepts, alone or in a list."""
     choices: tuple[Scalar, ...] = ()
     refused: Mapping[str, str] = field(default_factory=dict)
     """Values that DALI accepts but that must not be used, with the reason."""

@@ -51,7 +51,7 @@ from workbench.sources.source_kind import fits_list as fits_list
 from workbench.sources.source_kind import folder_of as folder_of
 
 SERVED = frozenset({"request", "array_request", "experimental.inputs.video"})
-"""Operators of sources whose data the clients of a server send; without one, sample files are read.
+"""Operators of sources whose data the clients of a server send. Elsewhere they read sample files.
 """
 _NO_FILES = ("No files found", "specified an empty list", "but the longest video has")
 """Parts of DALI's error messages for data without images."""

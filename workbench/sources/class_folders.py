@@ -182,7 +182,7 @@ def describe_unread(
 def describe_unlisted(
     data: str, root: str, names: Sequence[str], watched: Iterable[str]
 ) -> Iterator[str]:
-    """Describe the same as ``describe_unread`` for images in ``root`` that annotations name.
+    """Describe the files in ``root`` that annotations do not name, like ``describe_unread``.
 
     The folders among the paths ``watched`` are searched too.
     """
@@ -198,7 +198,7 @@ def describe_unlisted(
 
 
 def describe_hidden(listed: Collection[str]) -> Iterator[str]:
-    """Describe the hidden and system files, or files in such folders, that a list names."""
+    """Describe the listed files that are hidden, belong to the system, or are in such folders."""
     if hidden := [p for p in listed if any(map(is_hidden, p.rsplit(os.sep, 2)[-2:]))]:
         yield f"Read because they are listed: hidden and system files {_counted(hidden)}."
 

@@ -291,7 +291,7 @@ def open_dataset(data: Location) -> Dataset:
 
 
 def choose_split(data: Any, split: str) -> Any:
-    """Return the part of data with a name such as ``val``, or raise DataError if there is none.
+    """Return the split of the data with a name such as ``val``, or raise DataError.
 
     It is an entry of data.yaml (YOLO) or of a ``DatasetDict``, a list in ImageSets/Main (Pascal
     VOC), or a folder: ``images/val``, ``val/images`` or ``val``.

@@ -333,7 +333,7 @@ def class_names_of(data: Any) -> list[str]:
 def facts_of(
     data: Any, rows: Any, split: Callable[[Any], tuple[Any, int]]
 ) -> Callable[[int], tuple[int, int]]:
-    """Return a function that maps the index of an image to (label, size in bytes), -1 if unknown.
+    """Return a function that maps an image's index to its label and size in bytes (-1: unknown).
 
     The function does not read images.
     """

@@ -222,7 +222,8 @@ class SourceKind:
     just enough for the reader to have all outputs.
     """
     program_note: str = ""
-    """Paragraph for the docstring of exported programs, about faults that they do not detect."""
+    """Paragraph in the docstring of exported programs about faults that the program does not
+    detect."""
     argument_name: str = ""
     """Reader argument to which the data parameter is passed unchanged, without calling ``find``."""
     pipeline_arguments: tuple[str, ...] = ()
@@ -312,7 +313,10 @@ class SourceKind:
         return ""
 
     def samples_are_sequences(self, dataset: Dataset | None) -> bool:
-        """Return whether samples are sequences or, if ``dataset`` is None, usually sequences."""
+        """Return whether the samples of a dataset are sequences.
+
+        If ``dataset`` is None, return whether samples of this kind usually are sequences.
+        """
         return self.has_sequences
 
     def root(self, dataset: Dataset) -> str:

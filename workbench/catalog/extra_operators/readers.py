@@ -171,7 +171,7 @@ def python_reader(file_reader: OpSpec) -> OpSpec:
 
 
 def field_reader(reader: OpSpec) -> OpSpec:
-    """Return the reader of Python data with named fields, based on the reader of images alone."""
+    """Return the reader of Python data with named fields, based on the reader without fields."""
     summary = "Reads a Python dataset whose samples have more fields than an image and a label."
     doc = "Names of the fields, such as boxes; each is an output, after images and labels."
     fields = ArgSpec("fields", "str_list", doc, label="Fields", advanced=False)

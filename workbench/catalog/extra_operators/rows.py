@@ -14,7 +14,7 @@ by argument name. The order matters::
 
 ``gives`` has the fields of ``OutputRule``, where ``?`` is a dimension that depends on the data.
 ``[shared]`` contains the ports and arguments that all operators of the file have in common. They
-follow those of the operator, which may replace single keys.
+come after those of the operator, which may replace single keys.
 """
 
 from __future__ import annotations

@@ -240,7 +240,7 @@ def annotation_origin(typed: TypedGraph, port: Port) -> Port | None:
 
 
 def _still_fits(typed: TypedGraph, target: Port, path: GeometryPath) -> bool:
-    """Return whether annotations still match: relative boxes or points of a resized image do."""
+    """Return whether a target is relative boxes or points and ``path`` only resizes the image."""
     node = typed.graph.node(target.node)
     kind = target_kind(typed, target)
     relative = kind in ("boxes", "points") and bool(node.args.get("ratio"))

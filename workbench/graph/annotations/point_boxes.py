@@ -1,4 +1,4 @@
-"""Key points belong to boxes: the points of a removed box are removed with it.
+"""Remove the key points of removed boxes.
 
 A source of key points outputs boxes, ``vertices``, and a row of ``polygons`` (box, first point,
 end) for each box. Boxes are removed by ``follow_boxes`` and ``random_bbox_crop``, which also output
@@ -28,11 +28,11 @@ class PointBoxes:
     """The follower of the points."""
     source: Source
     removers: tuple[Node, ...]
-    """Nodes that may remove boxes, from the source on."""
+    """Nodes that may remove boxes, in order from the source."""
 
 
 def points_with_boxes(typed: TypedGraph) -> Iterator[PointBoxes]:
-    """Yield the followers of key points whose boxes are an output and may be removed."""
+    """Yield the followers of key points if the graph outputs their boxes and may remove some."""
     graph = typed.graph
     for node in graph.nodes:
         source = _source_of_points(graph, node) if node.op == "follow_points" else None
@@ -57,7 +57,7 @@ def _loses_boxes(typed: TypedGraph, follower: Node) -> bool:
 
 
 def _source_of_points(graph: Graph, node: Node) -> Source | None:
-    """Return the source of a follower's key points, or None if they are not as read."""
+    """Return the source of a follower's key points, or None if points were already removed."""
     port = node.inputs.get("points")
     while port is not None and graph.has(port.node):
         node = graph.node(port.node)
@@ -89,7 +89,7 @@ def _boxes_at(graph: Graph, source: Source, port: Port) -> tuple[Node, ...]:
 
 
 def unbound_points(typed: TypedGraph) -> Iterator[PointBoxes]:
-    """Yield the key points that do not depend on the boxes of their objects."""
+    """Yield the followers of key points that do not depend on the boxes of their objects."""
     for found in points_with_boxes(typed):
         if "places" not in found.points.inputs:
             yield found
@@ -98,7 +98,7 @@ def unbound_points(typed: TypedGraph) -> Iterator[PointBoxes]:
 def with_points_bound(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
     """Connect key points to their boxes if this edit made the graph remove boxes.
 
-    If it removes none any more, they are disconnected.
+    Disconnect them if the graph no longer removes boxes.
     """
     had = {each.points.id: each for each in points_with_boxes(TypedGraph(before, catalog))}
     has = {each.points.id for each in points_with_boxes(TypedGraph(graph, catalog))}
@@ -114,7 +114,7 @@ def with_points_bound(before: Graph, graph: Graph, catalog: Catalog) -> Graph:
 
 
 def bound(graph: Graph, found: PointBoxes) -> Graph | None:
-    """Return the graph in which points are removed with their boxes, or None if it cannot be."""
+    """Return the graph in which points are removed with their boxes, or None if impossible."""
     places: Port | None = None
     for node in found.removers:
         node = graph.node(node.id)

@@ -132,7 +132,7 @@ def _converted(sampler: Any, count: int) -> dict[str, Any]:
 
 
 def _recorded(sampler: Any, count: int) -> dict[str, Any]:
-    """Return options with a sampler's indices, of several epochs if the order changes."""
+    """Return options with a sampler's indices. Record several epochs if the order changes."""
     epochs: list[list[int]] = []
     for number in range(_EPOCHS):
         if hasattr(sampler, "set_epoch"):

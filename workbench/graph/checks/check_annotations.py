@@ -58,7 +58,7 @@ def side_warnings(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> Iterator
 def _unswapped(typed: TypedGraph, facts: Mapping[str, DataFacts]) -> tuple[str, str, str] | None:
     """Return what no follower swaps, a fix, and three lines of text: follower, names and pairs.
 
-    The names and pairs that the follower could swap are separated by tabs. Returns None if all are.
+    The names and pairs that the follower could swap are separated by tabs.
     """
     kinds = {typed.kind(port) for port in typed.graph.outputs.values()}
     nodes = [*typed.graph.walk()]

@@ -19,7 +19,7 @@ _ANNOTATIONS = ("label", "boxes", "points", "mask")
 _ORDERING = ("num_shards", "shard_id", "stick_to_shard", "pad_last_batch", "skip_empty")
 """Options other than shuffling that change the order of samples."""
 _SHUFFLED_ALIKE = ("readers.file", "readers.numpy")
-"""Readers that output two data sets of one length in one order, if their seeds are equal."""
+"""Readers whose order depends only on the seed and the number of samples."""
 
 
 def unpaired_outputs(typed: TypedGraph) -> Iterator[Fault]:
@@ -112,7 +112,7 @@ def _reads_images(typed: TypedGraph, source: Source) -> bool:
 
 
 def _same_order(one: Source, other: Source) -> bool:
-    """Return whether two readers output the same samples, or samples of two lists, in one order."""
+    """Return whether two readers output samples in the same order, from one dataset or from two."""
     separate = one.dataset != other.dataset or not (one.finds_data and other.finds_data)
     keys: list[tuple[object, ...]] = []
     for source in (one, other):

@@ -55,7 +55,7 @@ def incompatible_ops(typed: TypedGraph, place: Place) -> tuple[str, dict[str, st
 def incompatible_templates(
     typed: TypedGraph, templates: Iterable[Template], place: Place
 ) -> dict[str, str]:
-    """Return why templates cannot be inserted at ``place``, by name; suitable ones are omitted.
+    """Return, by name, why templates cannot be inserted at ``place``; suitable ones are omitted.
 
     Raises GraphEditError if the graph has no such port or edge.
     """

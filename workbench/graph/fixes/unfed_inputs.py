@@ -93,7 +93,7 @@ def fitting_ports(
 
 
 def _is_sensible(want: PortKind, graph: Graph, catalog: Catalog, port: Port) -> bool:
-    """Return whether to suggest a port. Only inputs of encoded data should receive these."""
+    """Return whether to suggest a port. Encoded data are suggested only for encoded inputs."""
     return want == "encoded" or port_kind(graph, catalog, port) != "encoded"
 
 

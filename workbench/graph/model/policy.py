@@ -25,7 +25,7 @@ from workbench.names import did_you_mean, shortened
 
 MOST_SUB_POLICIES = 100
 MOST_OPERATIONS = 8
-"""Maximum operations per sub-policy. DALI builds every augmentation once for each position."""
+"""Maximum number of operations per sub-policy. DALI builds every augmentation once per position."""
 
 
 class Operation(NamedTuple):

@@ -480,8 +480,7 @@ def _canvas(call: TypedCall, flow: TensorType) -> TensorType:
 _SLACK = 1e-2
 """Tolerance in pixels that DALI uses so that rounding does not enlarge a canvas."""
 _MOST_ANGLE = 720
-"""Maximum angle in degrees for which the canvas is computed, because DALI's floats lose precision.
-"""
+"""Largest angle in degrees for which the canvas is computed. DALI's floats are imprecise above."""
 _UNSURE = 1e-3
 """Distance from an integer, in pixels, within which DALI's rounding decides the size of a side."""
 

@@ -392,9 +392,9 @@ def is_installed_file(file: str) -> bool:
 
 
 def _module_of(value: Any) -> str:
-    """Return the module that has a method or built-in function as a global name, such as shuffle.
+    """Return the module in which a method or built-in function, such as shuffle, is a global name.
 
-    Empty for other values, and if no loaded module has it.
+    Returns an empty string for other values, or if no loaded module has the name.
     """
     if not isinstance(value, MethodType | BuiltinFunctionType):
         return ""

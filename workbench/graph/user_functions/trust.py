@@ -107,7 +107,7 @@ def without_untrusted(graph: Graph) -> Graph:
 
 
 def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
-    """Report a user function that is invalid, untrusted, or has a wrong number of inputs."""
+    """Report a user function that is invalid, untrusted, or has the wrong number of inputs."""
     problem = source_problem(node)
     if node.op == PYTHON_SOURCE.name:
         yield from _output_faults(node)

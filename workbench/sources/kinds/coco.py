@@ -89,7 +89,7 @@ def faults_of(dataset: Dataset) -> Mapping[Any, str]:
 
 @lru_cache(maxsize=4)
 def _faults(location: str, stamp: int, outlines: frozenset[str]) -> Mapping[Any, str]:
-    """Describe faults as ``faults_of`` does, for a reader with these outline options."""
+    """Describe faults as ``faults_of`` does, for a reader with the options ``outlines``."""
     found, is_finite = _read(location, stamp)
     whole = [image for image in found["images"] if not missing_fields(image)]
     sizes = {each["id"]: sides_of(each) for each in whole}

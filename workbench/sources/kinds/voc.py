@@ -237,7 +237,7 @@ class Voc(ConvertedBoxes):
         )
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Also describe how corners are counted and how to read a split."""
+        """Yield the notes, including how corners are counted and how to read a split."""
         first = self.document(dataset)["first"]
         why = "as in the VOC challenges" if first else "because a corner is below 1"
         yield f"Corners of the boxes are pixels that count from {first}, {why}."

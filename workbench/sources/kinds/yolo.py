@@ -50,7 +50,7 @@ def yolo_split(data: str) -> tuple[str, str]:
 
 
 def yolo_config(data: str) -> tuple[pathlib.Path | None, dict[str, Any]]:
-    """Return the path and the content of data.yaml: the file itself, or the one of its folder.
+    """Return the path and the content of data.yaml, which is data itself or belongs to its folder.
 
     For images/train or train/images, the file is one or two levels up.
     """
@@ -340,7 +340,7 @@ class Yolo(ConvertedBoxes):
             return False
 
     def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Also name the splits of data.yaml that are not read."""
+        """Yield the notes and, if data.yaml has unread splits, how to read one of them."""
         yield from super().unread_notes(dataset)
         path, split = yolo_split(dataset.location)
         file, config = yolo_config(path)
@@ -443,7 +443,7 @@ class YoloPose(Yolo):
         return False
 
     def key_point_names(self, dataset: Dataset) -> list[str]:
-        """Return ``kpt_names``, which are the same for all classes, or else numbers."""
+        """Return ``kpt_names``, which are the same for all classes, or numbers by default."""
         self.require(dataset)
         _, config = yolo_config(dataset.location)
         named = config.get("kpt_names")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _SUFFIX = ".rec"
 _MAGIC = 0xCED7230A
 _LABELS = 64
-"""Maximum number of labels of a record that are checked."""
+"""Maximum number of labels per record that are checked."""
 _OTHER_KIND = "record_io_labels"
 _HEADER = struct.Struct("<IfQQ")
 """Record header: number of labels after the header (0: only the next field), label, two ids."""

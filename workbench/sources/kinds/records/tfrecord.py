@@ -406,7 +406,7 @@ class TFRecord(IndexedFiles):
             yield sample._replace(label=value, offset=offset, nbytes=size, fault=fault)
 
     def examples(self, dataset: Dataset) -> Iterator[tuple[Sample, bytes]]:
-        """Yield a sample and the record for each record in index order. Damaged records are faulty.
+        """Yield the sample and content of each record in index order. Damaged records are faulty.
 
         Raises DataError if an index belongs to another file.
         """

@@ -177,7 +177,7 @@ class TFRecordBoxes(AnnotatedBoxes, TFRecord):
         return next(filter(None, found), b"")
 
     def _boxes_of(self, dataset: Dataset) -> tuple[list[str], str]:
-        """Return the feature names of box edges and classes, or raise DataError if missing."""
+        """Return the feature names of box edges and classes; raise DataError if there are none."""
         features = read_features(self._first(dataset))
         sides, label = choose_boxes(features)
         if not sides or not label:

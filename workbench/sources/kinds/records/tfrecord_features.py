@@ -32,7 +32,7 @@ from workbench.sources.kinds.records.tfrecord import (
 from workbench.sources.record_features import RECORD_TYPES, Feature, features_in
 
 _LOOKED_AT = 64
-"""Number of leading records from which the features are found."""
+"""Number of leading records that are searched for features."""
 _HEADS = (b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"P5", b"P6")
 """First bytes of encoded images."""
 _IN_GRAPH = {"float": "float32"}

@@ -40,7 +40,7 @@ def find_archives(data: Any) -> dict[str, Any]:
 
 
 def read_digits(digits: Any) -> Any:
-    """Return the integer that the bytes of a component write in digits."""
+    """Return the integer whose decimal digits are the bytes of a component."""
     powers: Any = types.Constant([10**power for power in range(9, -1, -1)], device="cpu")
     count = digits.shape()[0]
     powers = fn.slice(powers, 10 - count, count, axes=[0])
@@ -60,7 +60,7 @@ def read_array(encoded: Any) -> Any:
 
 
 def _component(feature: Feature, parts: Mapping[str, TarFile]) -> TarFile | None:
-    """Return the first file of a sample that a feature names. ``jpg;png`` names either of two."""
+    """Return the first file of a sample that a feature names. ``jpg;png`` matches both names."""
     names = feature.name.lower().split(";")
     return next((file for name, file in parts.items() if name in names), None)
 
