@@ -36,6 +36,7 @@ from workbench.sources import (
     require_dataset,
     write_remaining,
 )
+from workbench.sources.kinds.video_frames import VideoFrames
 from workbench.sources.kinds.voc import Voc
 
 KINDS = {"yolo": "ssd", "yolo_pose": "key-points", "voc": "retinanet"}
@@ -274,6 +275,21 @@ def test_train_is_a_list_and_a_split_a_folder(copied: Path, tmp_path: Path) -> N
     left = list(list_samples(open_dataset(rest)))
     assert len(left) == 3
     assert class_names(open_dataset(rest)) == class_names(dataset)
+
+
+def test_numbered_images_of_splits_are_not_frames_of_a_video(copied: Path) -> None:
+    image = next((copied / "images").iterdir()).read_bytes()
+    for split in ("train", "val"):
+        for name in ("images", "labels"):
+            (copied / name / split).mkdir()
+        for number in range(10):
+            (copied / "images" / split / f"{number:04}.jpg").write_bytes(image)
+            (copied / "labels" / split / f"{number:04}.txt").write_text(LINE)
+    for path in (*(copied / "images").glob("*.jpg"), *(copied / "labels").glob("*.txt")):
+        path.unlink()
+    (copied / "data.yaml").write_text("train: images/train\nnames: [a, b]\n")
+    assert VideoFrames().accepts(copied)
+    assert open_dataset(copied).kind == "yolo"
 
 
 def test_texts_next_to_images_that_are_no_labels_are_a_folder(copied: Path) -> None:

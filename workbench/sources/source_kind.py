@@ -160,9 +160,9 @@ class SourceKind:
 
     precedence: int = 2
     """Rank among kinds that accept the same path. The kind with the highest rank is used, or the
-    first by name. Ranks are 4 for a narrower form of another kind, 3 for files of many samples, 2
-    for samples in their own files, 1 for guesses from names alone, lists, and images that DALI does
-    not decode, and 0 for any folder."""
+    first by name. Ranks are 4 for a narrower form of another kind, 3 for files of many samples
+    and images with annotation files, 2 for other samples in their own files, 1 for guesses from
+    names alone, lists, and images that DALI does not decode, and 0 for any folder."""
     suffixes: tuple[str, ...] = ()
     """Suffixes of files that contain many samples. A Python list of such files is of this kind."""
     takes: frozenset[str] = frozenset()

@@ -67,7 +67,7 @@ class ConvertedBoxes(Coco):
     metavar = "PATH"
     demanding = OUTLINES
     is_indexed = True
-    precedence = 2
+    precedence = 3
     convert: Callable[..., dict[str, Any]]
     """Static method that returns COCO annotations, with the folder of the images as ``root``. It
     raises ValueError or OSError for invalid data. With a dict as second argument, it stores the
