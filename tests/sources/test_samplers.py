@@ -407,6 +407,7 @@ def test_targets_without_python_are_refused(animals: Path) -> None:
 
 
 def test_file_names_as_outputs_are_refused(animals: Path) -> None:
+    assert wb.read(animals)["reader"].sampler is None  # the inspector shows: not set
     with pytest.raises(GraphExportError, match="files of a reader with a sampler"):
         export(graph_of(animals, sampler="balanced"), "pytorch", with_="samples")
 

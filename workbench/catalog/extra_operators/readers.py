@@ -46,8 +46,8 @@ _SAMPLER_ARGS = (
         "Order of the samples. random: each epoch is a random order of all samples. "
         "balanced: samples are drawn at random, equally often from each class. "
         "sequential: in the order of indices. With any option of the sampler, "
-        "random_shuffle and initial_fill have no effect.",
-        default="random",
+        "random_shuffle and initial_fill have no effect. If only other options of the sampler are "
+        "set, it is random.",
         label="Sampler",
         choices=("random", "balanced", "sequential"),
         advanced=False,
