@@ -142,7 +142,7 @@ def batch(engine: Engine, graph: Graph, number: int) -> Any:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (1, "in batch 1 of its source labels is float32 with 1 axis, but in batch 0 int32 with 1"),
+        (1, "in batch 1 of its source, labels is float32 with 1 axis, but in batch 0 int32 with 1"),
         (2, "labels is float32"),
     ],
 )
@@ -158,6 +158,38 @@ def test_another_number_of_outputs_is_named(engine: Engine) -> None:
         batch(engine, graph, 0)
 
 
+def integers() -> Iterator[Any]:
+    yield from ((np.zeros((4, 4, 3), np.uint8), number) for number in range(9))
+
+
+def named(info: Any) -> Any:
+    return {"images": np.zeros((4, 4, 3), np.uint8), "labels": info}
+
+
+def tensors(info: Any) -> Any:
+    import torch
+
+    return torch.zeros(4, 4, 3), torch.zeros(1)
+
+
+@pytest.mark.parametrize(
+    ("source", "whole", "said"),
+    [
+        (integers, True, "labels is int 0; expected an array .*Set batch to False if it returns"),
+        (integers, False, r"labels is int 0; expected an array .*Return np\.array\(\.\.\.\)"),
+        (named, False, r"a dict of 'images', 'labels'; expected 2 arrays \(images, labels\)"),
+        (tensors, False, r"images is a PyTorch tensor, which DALI .*Return tensor\.numpy\(\)"),
+    ],
+)
+def test_what_is_no_array_is_named(source: Any, whole: bool, said: str, engine: Engine) -> None:
+    """DALI reports these without a node, for example as a missing CUDA."""
+    if source is tensors and pytest.importorskip("torch").cuda.is_available():
+        pytest.skip("DALI reads tensors if PyTorch has a GPU")
+    graph = with_settings(wb.source(source, NAMES, batch=whole), batch_size=4)
+    with pytest.raises(wb.PipelineError, match=said):
+        batch(engine, graph, 0)
+
+
 def test_a_batch_larger_than_the_graph_allows_is_named(engine: Engine) -> None:
     graph = with_settings(wb.source(pairs, NAMES), batch_size=2)
     with pytest.raises(wb.PipelineError, match="images has 4 samples; expected 1 to 2, the batch"):
@@ -168,6 +200,9 @@ def test_the_end_of_a_generator_is_said(engine: Engine) -> None:
     graph = with_settings(wb.source(clips), batch_size=4)
     with pytest.raises(wb.DataError, match=r"ended after 3 batches and did not start again\. Use"):
         batch(engine, graph, 3)
+    graph = with_settings(wb.source(clips, batch=False, cycle="raise"), batch_size=4)
+    with pytest.raises(wb.DataError, match="ended before its first batch of 4 was complete"):
+        batch(engine, graph, 0)
 
 
 def test_untrusted_code_does_not_run() -> None:

@@ -101,6 +101,8 @@ def not_a_number() -> NDArray[np.float32]:
         (Loader(), "Data of type 'Loader' yield batches in an order of their own. Pass the"),
         ({3}, "Data of type 'set' can only be iterated over"),
         (3, r"3 \(int\) cannot be read as data"),
+        (Loader, "'Loader' is a function or class, and not data. Pass it to wb.source"),
+        (iter([([PIXELS[0]], [1])]), "'list_iterator' yield batches .* creates them to wb.source"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_the_remedy(data: Any, words: str) -> None:

@@ -5,6 +5,7 @@ Objects are recognised by their attributes, so this module imports none of the l
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 import sysconfig
@@ -245,6 +246,11 @@ def _require_data_set(data: Any) -> None:
     kind = type(data).__name__
     if isinstance(data, Mapping) or hasattr(data, "at_scope"):  # the latter is a graph
         raise DataError(f"{format_value(data)} cannot be read as data. {_GIVE}")
+    if isinstance(data, type) or inspect.isroutine(data):
+        raise DataError(
+            f"{getattr(data, '__name__', kind)!r} is a function or class, and not data. Pass it to "
+            "wb.source if it returns batches or samples, or pass what it returns."
+        )
     if hasattr(data, "dataset") and hasattr(data, "batch_size"):
         raise DataError(
             f"Data of type {kind!r} yield batches in an order of their own. Pass the dataset that "
@@ -275,11 +281,17 @@ class FirstSamples(list[Any]):
             ) from None
         if not self:
             raise DataError(f"Data of type {self.kind!r} yield no sample. At least one is needed.")
+        image = self[0][0] if isinstance(self[0], tuple | list) and self[0] else self[0]
+        if isinstance(image, list) or getattr(image, "ndim", 0) == 4:
+            raise DataError(
+                f"Data of type {self.kind!r} yield batches instead of samples. Pass a function "
+                "that creates them to wb.source."
+            )
         count = f"first {len(self)}" if len(self) == MOST_ITERATED else f"{len(self)}"
         warn_caller(
             f"Data of type {self.kind!r} can only be iterated over, so each epoch uses their "
-            f"{count} samples. Exported programs cannot read such data: pass a function that "
-            "creates them to wb.source, or use a dataset with len() and data[i]."
+            f"{count} samples. Exported programs cannot read such data: write a generator "
+            "function for wb.source(..., batch=False), or use a dataset with len() and data[i]."
         )
 
 

@@ -87,6 +87,8 @@ def describe(value: Any) -> str:
     if isinstance(value, list | tuple):
         inside = f", first {describe(value[0])}" if value else ""
         return f"a {kind} of {len(value)}{inside}"
+    if isinstance(value, dict):
+        return f"a dict of {', '.join(map(repr, value))}"
     text = repr(value)
     return f"{kind} {text[:_LONGEST] + '…' if len(text) > _LONGEST else text}"
 

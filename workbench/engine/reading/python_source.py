@@ -6,6 +6,7 @@ DALI ignores surplus outputs, and reports a missing one as an ``IndexError`` wit
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, MutableMapping
 from functools import wraps
 from typing import Any
@@ -67,12 +68,14 @@ class SourceChecks:
         expected = f"expected {len(self._names)} arrays ({', '.join(self._names)})"
         outputs = returned if self._in_tuple else (returned,)
         if not isinstance(outputs, tuple | list) or len(outputs) != len(self._names):
+            if hasattr(returned, "__iter__") and not isinstance(outputs, tuple | list | dict):
+                expected += ". Set creates to True if it creates the source"
             raise self._error(batch, f"it returned {describe(returned)}; {expected}")
         for name, output in zip(self._names, outputs, strict=True):
             listed = self._whole and isinstance(output, tuple | list)
             if self._whole and not hasattr(output, "__len__"):
                 words = f"{name} is {describe(output)}; expected an array or a list per batch"
-                raise self._error(batch, words)
+                raise self._error(batch, f"{words}. Set batch to False if it returns one sample")
             if self._whole and not 0 < len(output) <= self._batch_size:
                 words = f"{name} has {len(output)} samples; expected 1 to {self._batch_size}"
                 raise self._error(batch, f"{words}, the batch size of the graph")
@@ -89,10 +92,16 @@ class SourceChecks:
             value, "__cuda_array_interface__"
         ):
             return
+        if type(value).__module__ == "torch" and not sys.modules["torch"].cuda.is_available():
+            words = f"{name} is a PyTorch tensor, which DALI reads only if PyTorch has a GPU"
+            raise self._error(batch, f"{words}. Return tensor.numpy()")
         array = np.asarray(value)
         if not is_supported_type(array.dtype):
             words = f"{name} is {describe(value)}, of the type {array.dtype}; expected numbers"
             raise self._error(batch, words)
+        if not hasattr(value, "shape") and not hasattr(value, "__array_interface__"):
+            words = f"{name} is {describe(value)}; expected an array for each sample"
+            raise self._error(batch, f"{words}. Return np.array(...)")
         found = (str(array.dtype), array.ndim - axes)
         dtype, count, first = self._known.setdefault(name, (*found, batch))
         if (dtype, count) != found:
@@ -101,7 +110,7 @@ class SourceChecks:
             raise self._error(batch, f"{words}. Return one type and number of axes")
 
     def _error(self, batch: int, words: str) -> PipelineError:
-        return PipelineError(f"{self._id}: in batch {batch} of its source {words}.", self._id)
+        return PipelineError(f"{self._id}: in batch {batch} of its source, {words}.", self._id)
 
 
 class _CheckedIterable:

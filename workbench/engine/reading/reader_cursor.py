@@ -385,11 +385,14 @@ class ReaderCursor:
             fix = "return an object that starts again after its end"
             if "cycle" not in self._source.args:
                 fix = "set cycle to raise (epochs) or quiet"
-            reach = f"Use a batch up to {at.next_batch - 1}, or {fix}" if at.next_batch else fix
-            raise DataError(
-                f"{self._source.id}: its source ended after {at.next_batch} batches and did not "
-                f"start again. {reach[0].upper()}{reach[1:]}."
-            ) from None
+            count = (
+                f"after {at.next_batch} batch{'es' * (at.next_batch != 1)} and did not start again"
+            )
+            reach = f"Use a batch up to {at.next_batch - 1}, or {fix}"
+            if not at.next_batch:
+                count = f"before its first batch of {self._batch_size} was complete"
+                reach = "Use a smaller batch size, or set cycle to quiet"
+            raise DataError(f"{self._source.id}: its source ended {count}. {reach}.") from None
 
     def _begin(self) -> _Position:
         """Build the reader, and return its position before the first batch.

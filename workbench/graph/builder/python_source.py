@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from workbench.arguments import FLAG, checked, format_value
+from workbench.arguments import FLAG, checked
 from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import Value
@@ -69,14 +69,16 @@ def source(
     """
     if not callable(function):
         raise GraphEditError(
-            f"wb.source: {format_value(function)} is not a function. Pass a function, a generator "
-            "function or a class."
+            f"wb.source: an object of type {type(function).__name__!r} is not a function. Pass a "
+            "function, a generator function or a class; data sets are read by wb.read."
         )
     called = creates or isinstance(function, type)
     try:
         name, text, creates = source_function(function, factory_name(function), called=called)
     except GraphEditError as error:
-        raise GraphEditError(f"wb.source: {str(error).rstrip('.')}.") from None
+        words = str(error).rstrip(".")
+        words += ", with creates=True" * words.endswith("creates it")
+        raise GraphEditError(f"wb.source: {words}.") from None
     named = (outputs,) if isinstance(outputs, str) else tuple(outputs)
     args: dict[str, Value] = {"function": name, "source": text, "outputs": named}
     flags = {"creates": creates, "batch_info": batch_info}
