@@ -81,11 +81,11 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification:
-    """Number of compared samples, and of samples that are identical in every output.
+    """Number of compared samples, and number of samples that are identical in every output.
 
-    ``deviations`` has one entry for each output of a sample that differs. ``failure`` is the reason
-    if the comparison ended early, else empty. Both programs ran without the bad files ``left_out``.
-    ``note`` names the likely cause of deviations in a loader's last batch.
+    ``deviations`` has one entry for each output of a sample that differs. If the comparison ended
+    early, ``failure`` is the reason. Both programs ran without the bad files ``left_out``. ``note``
+    names the likely cause of deviations in a loader's last batch.
 
     ::
 

@@ -135,7 +135,7 @@ class Control(ComparedProgram):
         return replace(found, config=config, notes=(), seconds=self.seconds_left)
 
     def row(self, why: str = GIVE_MORE) -> Measurement:
-        """Return the row. If the other program cannot be measured, the row has the same reason."""
+        """Return the result, with the reason of the other program if that cannot be measured."""
         if self.of is not None and self.of.reason:
             return Measurement(self.config, reason=self.of.reason)
         return ComparedProgram.row(self, why)

@@ -191,7 +191,7 @@ class GpuScalingExperiment(ProcessScalingExperiment):
         return f"not measured: this machine has {gpus} GPU{'s' * (gpus != 1)}"
 
     def environments(self, count: int) -> tuple[dict[str, str], ...]:
-        """Return environment variables that assign one GPU to each process; () for one process."""
+        """Return variables that assign one GPU to each process, or () for one process."""
         if count == 1:
             return ()
         # Not MIG: CUDA shows a single instance.

@@ -375,7 +375,7 @@ _TOLD = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource of the machine. ``busy`` is its utilisation (0 to 1); None if unknown."""
+    """A resource of the machine. ``busy`` is its utilisation (0 to 1), or None if unknown."""
 
     name: str
     busy: float | None

@@ -32,8 +32,8 @@ UNSTABLE = 0.1
 class MeasurementConfig:
     """Durations and limits of a measurement, in seconds, batches and fractions.
 
-    The defaults are for publishable results. ``QUICK_CONFIG`` is for many configurations,
-    ``COARSE_CONFIG`` for a first impression; both have wider intervals.
+    The defaults are for publishable results. ``QUICK_CONFIG`` is for many configurations, and
+    ``COARSE_CONFIG`` is for a first impression. Both have wider intervals.
 
     ::
 

@@ -189,7 +189,7 @@ class HeatMap:
 class StackChart:
     """Stacked bars, one per row, with a line at ``total``.
 
-    ``parts`` has the name of each part and its value in each row; None if a value is missing.
+    ``parts`` has the name of each part and its value in each row. A missing value is None.
     """
 
     title: str

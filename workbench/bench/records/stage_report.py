@@ -209,7 +209,7 @@ class StageCost:
 
 @dataclass(frozen=True, slots=True)
 class FunctionCost:
-    """Cost of a user function: imgs/s of the graph with and without it; None if not measured.
+    """Cost of a user function: imgs/s of the graph with and without it, or None if not measured.
 
     ``adds`` is the additional time per batch in milliseconds, with the interval ``low`` to
     ``high``.

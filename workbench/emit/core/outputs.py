@@ -244,7 +244,7 @@ def require_next_shard(nodes: Sequence[Node], target: str) -> None:
 
 
 def shard_arguments(source: Source) -> Mapping[str, str]:
-    """Return the reader arguments for one shard. A shard that the graph selects is divided."""
+    """Return the reader arguments for one shard. If the graph selects a shard, it is divided."""
     own, count = source.args.get("shard_id", 0), source.args.get("num_shards", 1)
     if count == 1:
         return _SHARD

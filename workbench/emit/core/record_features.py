@@ -18,7 +18,7 @@ _CONVERTED = {"digits": "read_digits", "npy": "read_array"}
 
 
 def reader_of_dali(node: Node) -> str:
-    """Return DALI's reader for a node whose outputs are named, or an empty string."""
+    """Return the name of DALI's reader for a node with named outputs, or "" for other nodes."""
     return DALI_READERS.get(node.op, "")
 
 

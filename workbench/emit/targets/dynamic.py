@@ -82,7 +82,7 @@ class _Emitter(Emitter):
         return arg.form == "matrix" or super().becomes_constant(text, arg)
 
     def expression_of(self, spec: OpSpec) -> str:
-        """Return the expression. Batches use ``slice``, because an index would select samples."""
+        """Return the expression. An index would select samples, so batches need ``slice``."""
         if spec.name == "subscript":
             return "{}.slice[{}]"
         if spec.name == "shape":  # a property, with a tuple for each sample

@@ -39,7 +39,7 @@ def raise_oom_score(pid: int | str = "self") -> None:
 
 
 def describe_exit(code: int | None, output: str = "") -> str:
-    """Describe an exit code of ``subprocess``: ``was terminated by SIGSEGV (segmentation fault)``.
+    """Describe an exit code, such as ``was terminated by SIGSEGV (segmentation fault)``.
 
     A ``code`` of None means that the process still runs. ``output`` is its last output.
     """
