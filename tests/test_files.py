@@ -300,7 +300,7 @@ def test_the_home_folder_is_for_users_of_this_machine(
     monkeypatch.chdir(tmp_path / "work")
     files = tmp_path / "photos" / "list.csv"
     files.write_text("path,label\n")
-    for data in (tmp_path / "photos", files):
+    for data in (tmp_path / "photos", files, f"{files}:val"):
         near = default_roots([data], loopback=True)
         assert near.folders == tuple(str(tmp_path / name) for name in ("photos", "work", "home"))
         far = default_roots([data], loopback=False)

@@ -83,7 +83,7 @@ class Roots:
     def is_missing(self, path: str | Path) -> bool:
         """Return whether a path does not exist. Always False if users may not add folders."""
         try:
-            return self.extensible and not os.path.exists(os.path.expanduser(path))
+            return self.extensible and not os.path.exists(_without_split(path))
         except ValueError:  # a NUL
             return False
 
@@ -157,10 +157,17 @@ def default_roots(data: Iterable[str | Path], loopback: bool) -> Roots:
 
 def data_folder(path: str | Path) -> Path:
     """Return a data folder itself, or the folder that contains a list or the matching files."""
-    found = Path(path).expanduser()
+    found = _without_split(path)
     while has_magic(str(found)) and not found.exists():
         found = found.parent
     return found.parent if found.is_file() else found
+
+
+def _without_split(path: str | Path) -> Path:
+    """Return the path of a file without the name of its part: data.yaml for data.yaml:val."""
+    found = Path(path).expanduser()
+    stem, colon, _ = str(found).rpartition(":")
+    return Path(stem) if colon and not os.path.exists(found) and os.path.isfile(stem) else found
 
 
 def roots_of_worker(environment: Mapping[str, str] = os.environ) -> Roots | None:

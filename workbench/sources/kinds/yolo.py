@@ -339,15 +339,28 @@ class Yolo(ConvertedBoxes):
         except (OSError, ValueError):
             return False
 
-    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
-        """Yield the notes and, if data.yaml has unread splits, how to read one of them."""
-        yield from super().unread_notes(dataset)
+    def _other_splits(self, dataset: Dataset) -> list[str]:
+        """Return the locations of the splits of data.yaml that are not read."""
         path, split = yolo_split(dataset.location)
         file, config = yolo_config(path)
-        if file is not None and Path(path).absolute() in (file, file.parent):
-            others = [name for name in _SPLITS if config.get(name) not in (None, config[split])]
-            if others:
-                yield f"Only {split} is read. Open {file}:{others[0]} to read {others[0]}."
+        if file is None or Path(path).absolute() not in (file, file.parent):
+            return []
+        others = [name for name in _SPLITS if config.get(name) not in (None, config.get(split))]
+        return [f"{file}:{name}" for name in others]
+
+    def watched_paths(self, dataset: Dataset) -> Iterator[str]:
+        """Also yield the folders of other splits, which the notes on unread files do not name."""
+        yield from super().watched_paths(dataset)
+        with suppress(OSError, ValueError):
+            for place in map(yolo_places, self._other_splits(dataset)):
+                yield from (str(path) for path in place if path.is_dir())
+
+    def unread_notes(self, dataset: Dataset) -> Iterator[str]:
+        """Also name the splits of data.yaml that are not read."""
+        yield from super().unread_notes(dataset)
+        if others := self._other_splits(dataset):
+            split = yolo_split(dataset.location)[1]
+            yield f"Only {split} is read. Open {others[0]} to read {yolo_split(others[0])[1]}."
 
     def files_of(self, dataset: Dataset) -> list[str]:
         file, _ = yolo_config(dataset.location)
