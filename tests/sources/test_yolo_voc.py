@@ -352,6 +352,42 @@ VOC_FAULTS = {
 }
 
 
+def rotated(*values: object) -> str:
+    sides = zip(("cx", "cy", "w", "h", "angle"), values, strict=False)
+    box = "".join(f"<{side}>{value}</{side}>" for side, value in sides)
+    return f"<object><name>cat</name><robndbox>{box}</robndbox></object>"
+
+
+def test_rotated_boxes_are_polygons(voc: Path) -> None:
+    """roLabelImg's boxes follow a rotation as oriented boxes; upright ones have no polygon."""
+    size = SIZE.format(*Image.open(voc / "000000.jpg").size)
+    turned = rotated(100, 60, 80, 20, np.pi / 6)
+    text = f"<annotation>{size}{turned}{box_of(1, 1, 40, 30)}</annotation>"
+    (voc / "000000.xml").write_text(text)
+    kind, dataset = Voc(), open_dataset(voc)
+    one, other = kind.document(dataset)["annotations"][:2]
+    along = np.array([np.cos(np.pi / 6), np.sin(np.pi / 6)])
+    across = np.array([-along[1], along[0]])
+    corners = [(100, 60) + i * 40 * along + j * 10 * across for i, j in [(-1, -1), (1, -1)]]
+    corners += [(100, 60) + i * 40 * along + j * 10 * across for i, j in [(1, 1), (-1, 1)]]
+    np.testing.assert_allclose(np.reshape(one["segmentation"][0], (4, 2)), corners)
+    low, high = np.min(corners, axis=0), np.max(corners, axis=0)
+    np.testing.assert_allclose(one["bbox"], [*low, *(high - low)])
+    assert (other["bbox"], "segmentation" in other) == ([0, 0, 40, 30], False)
+    graph = wb.read(voc, polygon_masks=True).decode().with_settings(batch_size=1)
+    found = np.asarray(graph.rotate(angle=30.0, keep_size=True).batch(0).vertices[0])
+    sides = np.sort(np.ptp(found, axis=0))  # upright after the rotation
+    np.testing.assert_allclose(sides, [20, 80], atol=1e-3)
+    for values, words in (
+        ((1, 2, 3), "['1', '2', '3', None, None]"),
+        ((9, 9, 0, 4, 0), "'0', '4'"),
+    ):
+        (voc / "000001.xml").write_text(f"<annotation>{rotated(*values)}</annotation>")
+        (bad,) = check_folder(voc, full=False).bad
+        assert "object 1 (cat) has the robndbox" in bad.reason
+        assert words in bad.reason
+
+
 def test_an_invalid_xml_file_is_named_and_its_image_excluded(voc: Path, engine: Engine) -> None:
     files = sorted(voc.glob("*.xml"))
     for path, content in zip(files, VOC_FAULTS, strict=False):

@@ -368,6 +368,10 @@ class SourceKind:
         """Return the names of the key points in order, or an empty list if they have no names."""
         return []
 
+    def polygons_in(self, dataset: Dataset) -> str:
+        """Return the meaning of the output ``polygons`` for a dataset, as ``polygons``."""
+        return self.polygons
+
     @property
     def has_key_points(self) -> bool:
         """Whether this kind of data has key points with names."""

@@ -263,6 +263,7 @@ CHAINS = st.lists(
 )
 
 
+@pytest.mark.filterwarnings("ignore:.*does not change the images")
 @pytest.mark.parametrize(
     "count", [4, pytest.param(1000, marks=[pytest.mark.thorough, pytest.mark.timeout(2400)])]
 )
@@ -275,9 +276,11 @@ def test_named_points_are_where_their_matrices_put_them(
     original = _points(start.gaussian_blur(sigma=1.0))
     chains: set[str] = set()
 
-    @settings(max_examples=count, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=count + count // 10, deadline=None, derandomize=True, database=None)
     @given(CHAINS)
     def check(chain: list[tuple[str, str, dict[str, Any]]]) -> None:
+        if repr(chain) in chains or len(chains) == count:
+            return
         chains.add(repr(chain))
         graph, size, whole = start, np.array([60.0, 40.0]), np.eye(3)
         odd = False
@@ -296,7 +299,7 @@ def test_named_points_are_where_their_matrices_put_them(
             np.testing.assert_allclose(after[near], wanted[near], atol=0.02)
 
     check()
-    assert len(chains) >= count
+    assert len(chains) == count
 
 
 def test_classes_of_masks_are_swapped_by_their_names(tmp_path: Path) -> None:

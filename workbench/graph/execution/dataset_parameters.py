@@ -214,13 +214,14 @@ def missing_ports(
     if kind == source.kind or kind in load_source(source.kind).takes:
         return []  # including those that its options add
     given, other = load_source(source.kind), load_source(kind)
-    if given.op == other.op and given.polygons == other.polygons:
+    polygons = other.polygons_in(data) if data else other.polygons
+    if given.op == other.op and given.polygons == polygons:
         return []
     graph = swap_source(graph, source, kind, data)
     names = dict.fromkeys(port.output for port in used_ports(graph) if port.node == source.id)
     made = graph.node(source.id)
     ports = {port.name for port in outputs_of(made, load_catalog()[made.op])}
-    if given.polygons != other.polygons:  # options of the reader do not add what the data lack
+    if given.polygons != polygons:  # options of the reader do not add what the data lack
         ports -= {"polygons", "vertices", "masks"}
     return [name for name in names if name not in {*other.outputs, *ports}]
 

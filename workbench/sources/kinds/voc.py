@@ -3,10 +3,12 @@
 ``Annotations/7.xml`` belongs to ``JPEGImages/7.jpg``; or the XML files are next to the images.
 ``ImageSets/Main/train.txt`` selects images by name. Corners are pixels counted from 1, and include
 the last pixel, as in the VOC challenges; if a corner of any box is below 1, they count from 0.
+Rotated boxes of roLabelImg (``robndbox``) are polygons.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import pathlib
 from collections.abc import Collection, Iterator
@@ -73,13 +75,43 @@ def read_voc(path: str) -> Any:
         raise ValueError(f"it is not valid XML ({error})") from None
 
 
-def voc_objects(entry: Any) -> list[tuple[str, list[float], bool]]:
-    """Return class name, corners (xmin, ymin, xmax, ymax) and ``difficult`` of each object."""
+def rotated_corners(one: Any) -> list[float]:
+    """Return the corners x, y, x, y, ... of roLabelImg's ``robndbox``, in pixels from 0.
+
+    Its angle is in radians, clockwise in the image.
+    """
+    texts = [one.findtext(f"robndbox/{side}") for side in ("cx", "cy", "w", "h", "angle")]
+    try:
+        x, y, width, height, angle = found = [float(text) for text in texts]
+    except (TypeError, ValueError):
+        found = []
+    if not found or not all(abs(each) < float("inf") for each in found) or min(found[2:4]) <= 0:
+        raise ValueError(f"has the robndbox {texts}. Use cx, cy, w and h above 0, and angle")
+    cos, sin, polygon = math.cos(angle) / 2, math.sin(angle) / 2, []
+    for i, j in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
+        polygon += [x + i * width * cos - j * height * sin, y + i * width * sin + j * height * cos]
+    return polygon
+
+
+def voc_objects(entry: Any) -> list[tuple[str, list[float], bool, list[float]]]:
+    """Return class name, corners (left to bottom), ``difficult`` and polygon of each object.
+
+    Only rotated boxes have a polygon.
+    """
     found = []
     for number, one in enumerate(entry.findall("object"), 1):
         name = (one.findtext("name") or "").strip()
         if not name:
             raise ValueError(f"object {number} has no name")
+        difficult = (one.findtext("difficult") or "").strip() == "1"
+        if one.find("robndbox") is not None:
+            try:
+                polygon = rotated_corners(one)
+            except ValueError as error:
+                raise ValueError(f"object {number} ({name}) {error}") from None
+            xs, ys = polygon[::2], polygon[1::2]
+            found.append((name, [min(xs), min(ys), max(xs), max(ys)], difficult, polygon))
+            continue
         texts = [one.findtext(f"bndbox/{side}") for side in ("xmin", "ymin", "xmax", "ymax")]
         try:
             left, top, right, bottom = corners = [float(text) for text in texts]
@@ -93,7 +125,7 @@ def voc_objects(entry: Any) -> list[tuple[str, list[float], bool]]:
                 f"object {number} ({name}) has the corners {shown}. xmax and ymax must be larger "
                 "than xmin and ymin"
             )
-        found.append((name, corners, (one.findtext("difficult") or "").strip() == "1"))
+        found.append((name, corners, difficult, []))
     return found
 
 
@@ -141,8 +173,9 @@ def voc_annotations(data: str, faults: dict[int, str] | None = None) -> dict[str
         except ValueError as error:
             errors[path] = f"{path}: {error}"
     every = [one for _, objects in entries.values() for one in objects]
-    first = 0 if any(min(corners[:2]) < 1 for _, corners, _ in every) else 1
-    names = sorted({name for name, _, _ in every})
+    upright = [corners for _, corners, _, polygon in every if not polygon]
+    first = 0 if any(min(corners[:2]) < 1 for corners in upright) else 1
+    names = sorted({name for name, *_ in every})
     if (file := root / "classes.txt").is_file():
         names = file.read_text(encoding="utf-8-sig").split("\n")
         names = [name.strip() for name in names if name.strip()]
@@ -152,7 +185,7 @@ def voc_annotations(data: str, faults: dict[int, str] | None = None) -> dict[str
     for number, (image, path) in enumerate(voc_pairs(data)):
         entry, objects = entries.get(path, (None, []))
         fault, sides, stated = errors.get(path, ""), [1, 1], []
-        if unknown := [name for name, _, _ in objects if name not in numbers]:
+        if unknown := [name for name, *_ in objects if name not in numbers]:
             fault = f"{path}: the class {unknown[0]} is not in {file}"
         try:
             texts = [
@@ -171,10 +204,12 @@ def voc_annotations(data: str, faults: dict[int, str] | None = None) -> dict[str
             faults[number] = fault
         named = {"id": number, "file_name": os.path.basename(image), "stated": stated}
         images.append({**named, "width": sides[0], "height": sides[1]})
-        for name, (left, top, right, bottom), difficult in objects if not fault else ():
-            box = [left - first, top - first, right - left + first, bottom - top + first]
+        for name, (left, top, right, bottom), difficult, polygon in objects if not fault else ():
+            by = 0 if polygon else first
+            box = [left - by, top - by, right - left + by, bottom - top + by]
             one = {"id": len(annotations), "image_id": number, "category_id": numbers[name]}
-            annotations.append({**one, "bbox": box, "iscrowd": int(difficult)})
+            outline = {"segmentation": [polygon]} if polygon else {}
+            annotations.append({**one, "bbox": box, "iscrowd": int(difficult), **outline})
     categories = [{"id": number, "name": name} for name, number in numbers.items()]
     found = {"images": images, "annotations": annotations, "categories": categories}
     return {"root": str(image_folder), "first": first, **found}
@@ -192,13 +227,18 @@ class Voc(ConvertedBoxes):
     find = staticmethod(find_voc)
     convert = staticmethod(voc_annotations)
     helpers = (
-        *(IMAGES_SOURCE, is_hidden, visible_files, voc_folders, voc_listed, read_voc, voc_objects),
-        *(voc_pairs, voc_annotations),
+        *(IMAGES_SOURCE, is_hidden, visible_files, voc_folders, voc_listed, read_voc),
+        *(rotated_corners, voc_objects, voc_pairs, voc_annotations),
         *ConvertedBoxes.helpers,
     )
+    imports = (*ConvertedBoxes.imports, "math")
     sample = "voc"
     with_targets = ("image_masks",)
-    polygons = ""
+
+    def polygons_in(self, dataset: Dataset) -> str:
+        """Return ``outlines`` if any object is a rotated box."""
+        annotations = self.document(dataset)["annotations"]
+        return "outlines" if any("segmentation" in one for one in annotations) else ""
 
     def accepts(self, path: Path) -> bool:
         try:
