@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -87,12 +88,21 @@ def test_a_saved_report_names_no_folder(tmp_path: Path) -> None:
     assert "files=('.../b.npy',) is not imported" in kept
 
 
-def test_arrays_and_videos() -> None:
+def test_arrays_and_videos(tmp_path: Path) -> None:
     arrays = wb.from_pipeline(pipe(lambda: fn.readers.numpy(files=["a.npy"])))
     assert source(arrays).kind == "numpy_files"
     (changed,) = arrays.report.changed
     assert "files=('a.npy',) is not imported" in changed.why
-    assert "a channel axis" in changed.why
+    assert "an array without channels gets an axis" in changed.why
+    for shape, added in ((6, 5), True), ((6, 5, 3), False), ((4, 6, 5), True):
+        folder = tmp_path / str(shape)
+        folder.mkdir()
+        array = np.arange(np.prod(shape), dtype=np.int16).reshape(shape)
+        np.save(folder / "a.npy", array)
+        found = wb.from_pipeline(pipe(partial(fn.readers.numpy, file_root=str(folder))))
+        assert [node.op for node in found.graph.nodes[1:]] == ["squeeze"] * added
+        ((output,),) = script_batches(found.graph, str(folder), 1, tmp_path)
+        np.testing.assert_array_equal(output[0], array)
 
     def clips() -> Any:
         frames, labels = fn.readers.video_resize(

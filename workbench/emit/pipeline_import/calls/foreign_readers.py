@@ -6,6 +6,7 @@ read by GPU-only operators. The data is specified when the graph is run, as for 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -21,6 +22,8 @@ from workbench.emit.pipeline_import.trace.traced import TracedInput, TracedOp, T
 from workbench.errors import DataError
 from workbench.names import free_name
 from workbench.sources import PARAMETER, Dataset, load_source
+from workbench.sources.class_folders import named_files
+from workbench.sources.kinds.numpy_files import array_axes
 from workbench.sources.record_features import TYPES, features_in, output_names
 
 SELECTING = (
@@ -191,12 +194,31 @@ def _known_reader(op: TracedOp, pipeline: TracedPipeline) -> list[TracedOp] | No
     if op.schema == "experimental__inputs__Video":
         return [replace(op, kind="video_request", ports=("output",))]
     if op.schema == "readers__Numpy" and len(op.outputs) == 1:
-        why = f"{_replaced_arguments(op)}; an array without a channel axis gets one"
-        return [replace(op, kind="numpy_files", ports=("images",), changed=why)]
+        return _array_calls(op)
     if op.schema in _VIDEOS or op.schema == _VIDEO:
         used = {edge.edge for each in pipeline.ops for edge in each.inputs}
         return _video_calls(op, used | {edge.edge for edge in pipeline.outputs})
     return None
+
+
+def _array_calls(op: TracedOp) -> list[TracedOp]:
+    """Return a source of arrays, and a call that removes the channel axis that it adds, if any."""
+    reader = replace(op, kind="numpy_files", ports=("images",), changed=_replaced_arguments(op))
+    files, root = op.args.get("files", ()), str(op.args.get("file_root", ""))
+    names = [files] if isinstance(files, str) else [*files] if isinstance(files, tuple) else []
+    try:
+        names = names or [name for name, _ in named_files(root, (".npy",))]
+        axes = array_axes(os.path.join(root, str(names[0])))
+    except (OSError, ValueError, IndexError):
+        return [
+            replace(reader, changed=f"{reader.changed}; an array without channels gets an axis")
+        ]
+    if -1 not in axes:
+        return [reader]
+    ((edge, device),) = op.outputs
+    added = f"{edge}_channels", device
+    squeezed = _call_after_reader(op, added, edge, "Squeeze", {"axes": (len(axes) - 1,)})
+    return [replace(reader, outputs=(added,)), squeezed]
 
 
 def _replaced_arguments(op: TracedOp, kept: Collection[str] = ()) -> str:
