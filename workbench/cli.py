@@ -461,7 +461,7 @@ def _export_good(
     catalog = load_catalog()
     require_sound(graph, catalog)
     _require_name(without_check(graph, target, catalog, with_, data), output)
-    good, report = without_bad(data, check_with_bar)
+    good, report = without_bad(graph, data, check_with_bar)
     click.echo(printable(report), err=True)
     made = export_graph(graph, target, with_=with_, plain=plain, good=good)
     return made, good.datasets

@@ -104,7 +104,7 @@ def damaged(
     class Folders(dict[int, tuple[Any, set[int], set[int]]]):
         def __missing__(self, share: int) -> tuple[Any, set[int], set[int]]:
             labels = write_damaged(root / str(share), small_photos, share)
-            good, told = without_bad(open_datasets(str(root / str(share))))
+            good, told = without_bad(a_graph(), open_datasets(str(root / str(share))))
             assert f" of {FILES} files of " in told
             self[share] = good, *labels
             return self[share]
@@ -275,7 +275,7 @@ def listed(
     (folder / "flat").mkdir()
     for number in range(8):
         (folder / "flat" / f"{number}.jpg").write_bytes(small_photos[number])
-    good, _ = without_bad(open_datasets(str(folder / "flat")))
+    good, _ = without_bad(a_graph(), open_datasets(str(folder / "flat")))
     script, loader = (
         export(a_graph(), target, good=good).write(folder / f"{target}.py")[0]
         for target in ("script", "pytorch")
@@ -308,7 +308,9 @@ def test_a_file_that_went_bad_is_named_with_the_command_that_helps(
             assert run("script", script) == [[[0] * 7] * 2]
     finally:
         victim.write_bytes(small_photos[5])
-        export(a_graph(), good=without_bad(open_datasets(str(victim.parent)))[0]).write(script)
+        export(a_graph(), good=without_bad(a_graph(), open_datasets(str(victim.parent)))[0]).write(
+            script
+        )
 
 
 def test_a_loader_names_a_file_that_went_bad(

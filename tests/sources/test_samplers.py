@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -314,6 +316,50 @@ def test_samplers_of_pytorch_become_options(animals: Path) -> None:
         assert wb.read(animals, sampler=given).sources[0].args == expected
 
 
+def test_a_sampler_of_fewer_samples_is_recorded(animals: Path) -> None:
+    data = pytest.importorskip("torch.utils.data")
+    args = wb.read(animals, sampler=data.SequentialSampler(LABELS[:5])).sources[0].args
+    assert args == {"sampler": "sequential", "indices": (0, 1, 2, 3, 4)}
+
+
+def test_samples_are_not_renumbered_if_bad_ones_are_excluded(animals: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "animals"
+    shutil.copytree(animals, folder)
+    (folder / "cat" / "02.png").write_bytes(b"")
+    graph = graph_of(folder, sampler=[9, 8, 7, 6])
+    assert numbers(graph.batch(0).images) == [9, 8, 7, 6]
+    with pytest.raises(DataError, match="'indices' of the sampler refers to samples by their num"):
+        wb.export(graph, data=folder, skip_bad=True)
+    with pytest.raises(DataError, match="'indices' of the sampler refers to samples by their num"):
+        wb.Workbench(graph).verify(batches=1)
+    assert wb.export(graph_of(folder, sampler="balanced"), data=folder, skip_bad=True).good
+
+
+def test_coco_images_are_numbered_by_id_with_a_warning(tmp_path: Path) -> None:
+    names, ids = ["0.png", "1.png", "2.png"], [5, 9, 2]
+    for number, name in enumerate(names):
+        Image.new("L", (8, 8), number).save(tmp_path / name)
+    images = [
+        {"id": key, "file_name": name, "width": 8, "height": 8}
+        for key, name in zip(ids, names, strict=True)
+    ]
+    boxes = [{"id": key, "image_id": key, "category_id": 1, "bbox": [1, 1, 4, 4]} for key in ids]
+    document = {"images": images, "annotations": boxes, "categories": [{"id": 1, "name": "a"}]}
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    with pytest.warns(UserWarning, match="images in the order of their ids"):
+        graph = wb.read(tmp_path / "a.json", weights=[1, 0, 0])
+    assert {*graph.with_settings(batch_size=2).batch(0).files} == {"2.png"}
+
+
+def test_images_without_a_mask_have_no_number(tmp_path: Path) -> None:
+    for folder, left in (("images", [0, 1, 2]), ("masks", [0, 2])):
+        (tmp_path / folder).mkdir()
+        for number in left:
+            Image.new("L", (8, 8), number).save(tmp_path / folder / f"{number}.png")
+    with pytest.raises(DataError, match=r"3 values, but .* has 0 classes and 2 samples"):
+        wb.read(tmp_path, weights=[0, 0, 1])
+
+
 def test_more_weights_than_a_graph_stores_are_stored_by_class_or_refused(
     animals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,6 +397,18 @@ def test_what_is_not_a_sampler_of_the_data_is_refused(
 ) -> None:
     with pytest.raises(WorkbenchError, match=message):
         wb.read(animals, **options)
+
+
+def test_weights_with_two_meanings_are_refused(tmp_path: Path) -> None:
+    for name, count in (("1", 1), ("2", 1), ("3", 1)):
+        (tmp_path / name).mkdir()
+        for number in range(count):
+            Image.new("L", (8, 8)).save(tmp_path / name / f"{number}.png")
+    with pytest.raises(DataError, match=r"1 is the name of class 0 of .* Use the name: '1'"):
+        wb.read(tmp_path, weights={1: 2})
+    rows = [(tmp_path / name / "0.png", label) for name, label in (("1", "b"), ("2", "a"))]
+    with pytest.raises(DataError, match="could be one per class or one per sample"):
+        wb.read(rows, weights=[1, 0])
 
 
 @pytest.mark.parametrize(

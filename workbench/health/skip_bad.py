@@ -11,7 +11,11 @@ from workbench.emit.targets import Export, require_skips_bad
 from workbench.emit.targets import export as export_all
 from workbench.errors import ArgumentError
 from workbench.graph.checks.check import require_sound
-from workbench.graph.execution.dataset_parameters import datasets_as_read, with_datasets
+from workbench.graph.execution.dataset_parameters import (
+    datasets_as_read,
+    require_numbering,
+    with_datasets,
+)
 from workbench.graph.model import GRAPH, Graph
 from workbench.health.check import FolderCheck, check_folder
 from workbench.sources import Data, DataFacts, Dataset, Datasets, open_datasets
@@ -71,7 +75,7 @@ def export(
     datasets = open_datasets(data)
     graph = with_datasets(graph, datasets)
     without_check(graph, target, catalog, with_, datasets)
-    good, _ = without_bad(datasets_as_read(graph, datasets))
+    good, _ = without_bad(graph, datasets_as_read(graph, datasets))
     omitted: Mapping[str, DataFacts] | None = None if facts is None or facts else {}
     return export_all(graph, target, catalog, with_=with_, facts=omitted, plain=plain, good=good)
 
@@ -88,13 +92,14 @@ def without_check(
 
 
 def without_bad(
-    data: Datasets, check: Callable[[Dataset], FolderCheck] = check_folder
+    graph: Graph, data: Datasets, check: Callable[[Dataset], FolderCheck] = check_folder
 ) -> tuple[GoodData, str]:
     """Return the data without bad and damaged samples, and a sentence with the number skipped.
 
-    Raises DataError if no sample is left or samples of this kind cannot be excluded, and the errors
-    of ``check``.
+    Raises DataError if no sample is left, if samples of this kind cannot be excluded, or if a
+    sampler of the graph numbers them, and the errors of ``check``.
     """
     found = {dataset: check(dataset) for dataset in dict.fromkeys(data.values())}
+    require_numbering(graph.sources, [name for name, each in data.items() if found[each].skipped])
     good = GoodData(data, {name: found[each].skipped for name, each in data.items()})
     return good, "; ".join(each.describe_skipped() for each in found.values())

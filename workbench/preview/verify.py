@@ -34,7 +34,12 @@ from workbench.errors import ArgumentError, CancelledError, EngineError, Pipelin
 from workbench.figures import plot_counts
 from workbench.graph.checks.check import require_sound
 from workbench.graph.execution.active import active_graph
-from workbench.graph.execution.dataset_parameters import datasets_as_read, parameters, with_datasets
+from workbench.graph.execution.dataset_parameters import (
+    datasets_as_read,
+    parameters,
+    require_numbering,
+    with_datasets,
+)
 from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.resolved import ResolvedGraph
@@ -226,7 +231,7 @@ class Verifier:
             progress.on_silence,
         )
         progress(0.0, "looking for bad files")
-        usable.exclude_bad(full=False, stop=self._cancelled.is_set)
+        self._exclude_bad(usable, full=False)
         try:
             try:
                 report = self._compare(usable.datasets)
@@ -234,7 +239,7 @@ class Verifier:
                 if not is_file_fault(str(error)):
                     raise
                 progress(0.0, "looking for the file that cannot be decoded")
-                if not usable.exclude_bad(full=True, stop=self._cancelled.is_set):
+                if not self._exclude_bad(usable, full=True):
                     raise
                 report = self._compare(usable.datasets)
         except ScriptError as error:
@@ -246,6 +251,11 @@ class Verifier:
                 self._engine.close()
         progress(1.0, "done")
         return replace(report, left_out=usable.excluded)
+
+    def _exclude_bad(self, usable: UsableData, *, full: bool) -> bool:
+        found = usable.exclude_bad(full, self._cancelled.is_set)
+        require_numbering(self.graph.sources, usable.reduced)
+        return found
 
     def _compare(self, data: Datasets) -> Verification:
         """Run one comparison from the start. After a ScriptError, ``_so_far`` has the results."""

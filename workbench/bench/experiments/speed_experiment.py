@@ -51,6 +51,7 @@ from workbench.graph.execution.dataset_parameters import (
     datasets_as_read,
     parameters,
     require_datasets,
+    require_numbering,
     with_datasets,
 )
 from workbench.graph.model import Graph
@@ -311,6 +312,7 @@ class SpeedExperiment(ABC):
         """Exclude bad files. Return True if more files are excluded than before."""
         self._decoded_all |= full
         more = self._reads_data and self.usable.exclude_bad(full, self.stop.is_set)
+        require_numbering(self.graph.sources, self.usable.reduced)
         self.data = self.usable.datasets
         return more
 

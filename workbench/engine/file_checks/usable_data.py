@@ -58,6 +58,11 @@ class UsableData:
         """Bad files, and files with names that a file list cannot contain."""
         return tuple(one for found in self._bad.values() for one in found.values())
 
+    @property
+    def reduced(self) -> list[str]:
+        """Names of the parameters whose data have lost a file."""
+        return [name for name, given in self.given.items() if self.datasets[name] != given]
+
     def exclude_bad(self, full: bool, stop: Callable[[], bool] = lambda: False) -> bool:
         """Check files and exclude bad ones. Returns True if this excluded any file.
 

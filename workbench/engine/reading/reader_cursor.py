@@ -35,7 +35,12 @@ from workbench.engine.reading.python_source import SourceChecks
 from workbench.engine.resources.batch_store import Batch, tensor_list
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import DataError, PipelineError
-from workbench.graph.execution.dataset_parameters import is_sampled, parameter_of, source_kind
+from workbench.graph.execution.dataset_parameters import (
+    is_sampled,
+    parameter_of,
+    require_numbering,
+    source_kind,
+)
 from workbench.graph.model import Settings, Source
 from workbench.sources import (
     Dataset,
@@ -276,6 +281,7 @@ class ReaderCursor:
         message = f"{len(lacking):,} of its samples cannot be read; the first, {name}: {fault}"
         if len(lacking) == len(samples):
             raise DataError(f"{data}: {message}.")
+        require_numbering([self._source], [str(parameter_of(self._source))])
         self._rest = tempfile.TemporaryDirectory(prefix="workbench-rest-")
         rest = write_remaining(data, lacking, Path(self._rest.name, "rest"))
         self._data = replace(data, location=os.fspath(rest), items=(), title=str(data))

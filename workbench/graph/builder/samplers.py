@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from itertools import chain, islice
 from typing import Any
 
@@ -32,6 +33,8 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
     kind = load_source(dataset.kind)
     kind.with_sampler()  # raises DataError for data without random access
     samples = [sample for sample in list_samples(dataset) if sample.counted]
+    if kind.targets == "masks":  # its reader skips images without a mask
+        samples = [sample for sample in samples if sample.mask]
     labels = [sample.label for sample in samples]
     classes = max((*labels, len(class_names(dataset)) - 1 if -1 in labels else -1)) + 1
     if weights is not None and -1 in labels and not classes:
@@ -48,6 +51,8 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
                 "one weight per sample."
             )
         found |= _weight_options(dataset, weights, labels, 0 if kind.targets else classes)
+    if kind.op == "readers.coco" and {"indices", "sample_weights"} & found.keys():
+        _warn_of_order(dataset)
     own = found.get("sample_weights", ())
     if len(own) > _MOST_STORED and (shared := _weights_by_class(own, labels, classes)):
         found["weights"] = shared
@@ -59,6 +64,17 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
                 "Use class weights, or a list of fewer files."
             )
     return found
+
+
+def _warn_of_order(dataset: Dataset) -> None:
+    """Warn if DALI reads the images of a COCO file in an order other than that of the file."""
+    document = import_module("workbench.sources.kinds.coco").annotations_of(dataset)
+    ids = [image.get("id", 0) for image in document["images"]]
+    if ids != sorted(ids):
+        warn_caller(
+            f"The images in {dataset} are not in the order of their ids. Weights and indices of "
+            "samples refer to images in the order of their ids, as in DALI and torchvision."
+        )
 
 
 def _weight_options(
@@ -73,10 +89,20 @@ def _weight_options(
                 known = names or [*numbers]
                 hint = did_you_mean(str(name), known, f"There are {', '.join(known[:10])}.")
                 raise DataError(f"weights: {dataset} has no class {name!r}. {hint}")
+            if str(name) in names and isinstance(name, int) and name != numbers[str(name)]:
+                raise DataError(
+                    f"weights: {name} is the name of class {numbers[str(name)]} of {dataset}, and "
+                    f"could be the number of another. Use the name: {str(name)!r}."
+                )
             by_class[numbers[str(name)]] = float(weight)
         return {"weights": by_class[:classes]}
     found = np.asarray(weights, float).tolist()
     if isinstance(found, list) and len(found) == classes:
+        if classes == len(labels) and labels != [*range(classes)]:
+            raise DataError(
+                f"weights has {classes} values, which could be one per class or one per sample of "
+                f"{dataset}. Pass a dict by class, or sample_weights=."
+            )
         return {"weights": found}
     if isinstance(found, list) and len(found) == len(labels):
         return {"sample_weights": found}
@@ -106,7 +132,10 @@ def _converted(sampler: Any, count: int) -> dict[str, Any]:
     shuffled = "random" if getattr(sampler, "shuffle", True) else "sequential"
     replicas = getattr(sampler, "num_replicas", 1)
     library = type(sampler).__module__.partition(".")[0]
-    match kind if library in ("torch", "timm") else "":  # other classes may sample differently
+    sampled = getattr(sampler, "data_source", getattr(sampler, "dataset", None))
+    known = library in ("torch", "timm")  # other classes may sample differently
+    known = known and (sampled is None or len(sampled) == count)
+    match kind if known else "":
         case "SequentialSampler":
             return {"sampler": "sequential"}
         case "RandomSampler":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from workbench.catalog import load_catalog
@@ -118,6 +118,22 @@ def parameter_of(source: Source) -> str | None:
 def is_sampled(node: Node) -> bool:
     """Return whether a node is a source whose options set a sampler."""
     return isinstance(node, Source) and any(name in node.args for name in SAMPLER_OPTIONS)
+
+
+def require_numbering(sources: Iterable[Source], excluded: Collection[str]) -> None:
+    """Raise DataError if a sampler numbers samples of data without their bad samples.
+
+    ``excluded`` has the parameters of data from which samples are excluded: later samples of such
+    data have other numbers.
+    """
+    for source in sources:
+        for name in ("indices", "sample_weights"):
+            if name in source.args and parameter_of(source) in excluded:
+                raise DataError(
+                    f"{source.id}: {name!r} of the sampler refers to samples by their number, "
+                    "which changes if bad samples are excluded. Remove these from the data "
+                    f"(`workbench check` names them) and set {name!r} again, or reset it."
+                )
 
 
 def source_kind(source: Source) -> SourceKind:

@@ -24,6 +24,7 @@ from workbench.emit.targets import (
     with_embedded_graph,
 )
 from workbench.errors import DataError, GraphEditError, GraphExportError
+from workbench.graph.execution.dataset_parameters import require_numbering
 from workbench.graph.storage.layout import Document, Frame, Layout
 from workbench.sources import Datasets, data_facts
 from workbench.ui.canvas.canvas_payloads import all_folded_generators, on_visible_nodes
@@ -74,6 +75,8 @@ def _export(
     if skip_bad:
         require_skips_bad(target)
         good = panel.good_data()
+        skipped = panel.found is not None and panel.found.skipped
+        require_numbering(checked.running.graph.sources, [*good.datasets] if skipped else [])
         facts = {name: data_facts(each) for name, each in good.datasets.items()}
         running = replace(checked.running, facts=facts)
         endings = good.endings
