@@ -160,7 +160,7 @@ MISTAKES = {
     'g.save("nowhere/x.json")': ("SaveError", "was not written"),
     'wb.read("photos", files=["a.jpg"])': (
         "ArgumentError",
-        "read sets files of readers.file",
+        "read sets 'files' of readers.file",
     ),
     'wb.read("nope-{0..3}.tar")': ("DataError", "a list of files: sorted(glob.glob('nope-*.tar'))"),
     'g("photos/cat")': ("DataError", "photos/cat is a folder"),

@@ -78,7 +78,7 @@ def _require_gpu(graph: Graph) -> None:
         raise WorkbenchError(f"Mixed decoding needs a GPU: {missing}. Use --device cpu.")
     for node, device in infer_devices(graph, load_catalog()).items():
         if device != "cpu":
-            raise WorkbenchError(f"{node} needs a GPU: {missing}. Remove or mute it.")
+            raise WorkbenchError(f"{node!r} needs a GPU: {missing}. Remove or mute this node.")
 
 
 @main.command()

@@ -154,7 +154,7 @@ def test_ended_early_it_keeps_what_it_has(photos: Path, monkeypatch: pytest.Monk
 
 
 def test_a_graph_without_one_decoder_is_refused(photos: Path) -> None:
-    with pytest.raises(EngineError, match="video-clips has none or several"):
+    with pytest.raises(EngineError, match="'video-clips' has none or several"):
         OperatorExperiment(load_recipe("video-clips"), {})
 
 

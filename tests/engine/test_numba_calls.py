@@ -93,7 +93,7 @@ def test_it_is_not_trusted_until_its_user_says_so(script: Path) -> None:
     found = wb.from_file(other, args={"data_dir": "photos"})
     assert not is_trusted(found.graph.node("numba_function"))
     (fault,) = found.report.faults
-    assert "the function dimmed came with the graph and is not trusted" in fault.why
+    assert "the function 'dimmed' came with the graph and is not trusted" in fault.why
     with pytest.raises(GraphError, match="is not trusted"):
         emit_script(found.graph, load_catalog())
 
@@ -150,7 +150,7 @@ def test_a_function_that_cannot_travel_is_opaque(
 
 def test_targets_that_cannot_carry_it_say_so(trusted: Graph) -> None:
     for target in ("triton", "tensorflow", "dynamic", "torchvision"):
-        with pytest.raises(GraphExportError, match=r"numba_function calls .* dimmed, but"):
+        with pytest.raises(GraphExportError, match=r"numba_function calls .* 'dimmed', but"):
             wb.export(trusted, target)
 
 

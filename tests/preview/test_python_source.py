@@ -142,8 +142,8 @@ def batch(engine: Engine, graph: Graph, number: int) -> Any:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (1, "in batch 1 of its source, labels is float32 with 1 axis, but in batch 0 int32 with 1"),
-        (2, "labels is float32"),
+        (1, "in batch 1 of its source, 'labels' is float32 with 1 axis, but in batch 0 int32 "),
+        (2, "'labels' is float32"),
     ],
 )
 def test_a_batch_unlike_the_first_is_named(engine: Engine, number: int, said: str) -> None:
@@ -175,10 +175,10 @@ def tensors(info: Any) -> Any:
 @pytest.mark.parametrize(
     ("source", "whole", "said"),
     [
-        (integers, True, "labels is int 0; expected an array .*Set batch to False if it returns"),
-        (integers, False, r"labels is int 0; expected an array .*Return np\.array\(\.\.\.\)"),
+        (integers, True, "'labels' is int 0; expected an array .*Set batch to False if it"),
+        (integers, False, r"'labels' is int 0; expected an array .*Return np\.array\(\.\.\.\)"),
         (named, False, r"a dict of 'images', 'labels'; expected 2 arrays \(images, labels\)"),
-        (tensors, False, r"images is a PyTorch tensor, which DALI .*Return tensor\.numpy\(\)"),
+        (tensors, False, r"'images' is a PyTorch tensor, which DALI .*Return tensor\.numpy\(\)"),
     ],
 )
 def test_what_is_no_array_is_named(source: Any, whole: bool, said: str, engine: Engine) -> None:
@@ -192,7 +192,7 @@ def test_what_is_no_array_is_named(source: Any, whole: bool, said: str, engine: 
 
 def test_a_batch_larger_than_the_graph_allows_is_named(engine: Engine) -> None:
     graph = with_settings(wb.source(pairs, NAMES), batch_size=2)
-    with pytest.raises(wb.PipelineError, match="images has 4 samples; expected 1 to 2, the batch"):
+    with pytest.raises(wb.PipelineError, match="'images' has 4 samples; expected 1 to 2, the"):
         preview_outputs(engine, PreviewRequest(graph, {}, 0, 2))
 
 

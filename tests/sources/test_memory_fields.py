@@ -87,7 +87,7 @@ def test_a_loader_returns_the_fields(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ("shape", "features", "said"),
     [
         ("dict", ["depth"], "Sample 0 of Rows: it has no field 'depth'. It has image, label"),
-        ("tuple", ["a", "b", "c"], "it has 2 parts after the image, but 3 names: a, b, c"),
+        ("tuple", ["a", "b", "c"], "it has 2 parts after the image, but 3 names: 'a', 'b', 'c'"),
         ("dict", ["image size"], "'image size' cannot be the name of an output"),
     ],
 )

@@ -228,7 +228,7 @@ def test_other_targets_say_what_they_lack(target: str, words: str, tmp_path: Pat
 def test_a_target_of_whole_arrays_refuses_texts_with_a_fix(target: str, tmp_path: Path) -> None:
     graph, _ = by_name("tfrecord", tmp_path)
     texts = wb.outputs(images=graph.image_encoded, text=graph.image_text)
-    with pytest.raises(GraphExportError, match=r"the length of text differs.* Add a pad"):
+    with pytest.raises(GraphExportError, match=r"the length of 'text' differs.* Add a pad"):
         export(texts, target)
     padded = wb.outputs(
         images=graph.image_encoded,
@@ -299,7 +299,7 @@ BAD_SAMPLES: dict[str, tuple[dict[str, bytes], str]] = {
         {"json": b""},
         "it has no component 'json' (found: bin, cls, npy, png, seg.png)",
     ),
-    "no digits": ({"cls": b"cat"}, "its cls is 'cat', not an integer"),
+    "no digits": ({"cls": b"cat"}, "its component 'cls' is 'cat', not an integer"),
     "bytes of no number": (
         {"bin": b"12345"},
         "its component 'bin' has 5 bytes, which is not a multiple of the size of float32",
@@ -395,7 +395,7 @@ def test_other_data_can_replace_them(kind: str, photos: Path, tmp_path: Path) ->
     back = with_datasets(swapped, {"data": open_dataset(f"{kind}_features:{path}")})
     assert back.outputs["labels"].output == label
     require_parity(back, {"data": open_dataset(f"{kind}_features:{path}")}, tmp_path, (0,))
-    with pytest.raises(DataError, match=r"the graph uses .* of its source, but"):
+    with pytest.raises(DataError, match=r"the graph uses .* of this source, but"):
         with_datasets(graph, open_datasets(str(photos)))
 
 

@@ -161,7 +161,7 @@ def test_a_sample_without_a_component_is_at_fault(tmp_path: Path) -> None:
     require_dataset(open_dataset(path))
     faults = [each.fault for each in list_samples(open_dataset(path))]
     assert faults[0] == faults[4] == ""
-    for words, fault in zip(["no cls", "no image", "dog"], faults[1:4], strict=True):
+    for words, fault in zip(["no component 'cls'", "no image", "dog"], faults[1:4], strict=True):
         assert words in fault
 
 

@@ -80,7 +80,7 @@ def test_triton_is_given_what_the_preview_reads(
 
 def test_a_folder_of_a_recipe_becomes_a_request(photos: Path) -> None:
     graph, data = load_recipe("rotate-jitter"), open_datasets(f"request:{photos}")
-    with pytest.raises(DataError, match="uses labels of its source"):
+    with pytest.raises(DataError, match="uses 'labels' of this source"):
         with_datasets(graph, data)
     opened = with_opened(graph, data, load_catalog())
     assert [source.kind for source in opened.sources] == ["request"]

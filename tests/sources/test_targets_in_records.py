@@ -134,7 +134,7 @@ def test_bad_annotations_in_an_archive_are_named_counted_and_left_out(
         "its class 1 is 'dog'": notes(category_id="dog"),
         "its key points 1 are not three": notes(keypoints=[1, 2]),
         "its json has no annotations": b"{",
-        "it has no json": None,
+        "it has no component 'json'": None,
     }
     rows = [notes(), *bad.values(), b"[]", notes()]
     path = tmp_path / "boxes.tar"
@@ -240,7 +240,7 @@ def test_bad_masks_are_named_and_counted(tmp_path: Path) -> None:
     found = check_folder(f"{MASKS}:{tmp_path / 'masks.tar'}", full=False)
     assert [one.reason for one in found.bad] == [
         "its mask is 60×41, but it is 60×40",
-        "it has no mask.png, unlike others",
+        "it has no component 'mask.png', unlike the others",
         "its mask cannot be opened",
     ]
 

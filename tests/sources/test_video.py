@@ -205,7 +205,7 @@ def test_videos_are_measured_and_read_by_pytorch(
 
 def test_sequences_of_any_length_are_refused_where_a_batch_is_one_array() -> None:
     graph = decoding(pad_mode="none", sequence_length=LENGTH)
-    with pytest.raises(GraphExportError, match="frames may have sequences of different lengths"):
+    with pytest.raises(GraphExportError, match="'frames' may have sequences of different lengths"):
         export(graph, "pytorch", load_catalog())
 
 

@@ -68,7 +68,10 @@ def write(path: Path, files: dict[str, bytes]) -> Path:
     [
         ({}, "is empty"),
         ({"0.cls": b"1"}, "the first 1 samples can be used .0: it has no image"),
-        ({"0.jpg": JPEG, "0.cls": b"dog"}, "its cls is 'dog'.* digits, without a line break"),
+        (
+            {"0.jpg": JPEG, "0.cls": b"dog"},
+            "its component 'cls' is 'dog'.* digits, without a line break",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, files: dict[str, bytes], words: str) -> None:

@@ -207,7 +207,9 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
     assert turned["polygons"][0].tolist() == [[1, 0, 4]]
     for path in sorted((copied / "labels").iterdir()):
         path.write_text(LINE)
-    with pytest.raises(DataError, match="has boxes, but no polygons for pixelwise_masks of the"):
+    with pytest.raises(
+        DataError, match="has boxes, but no polygons for the argument 'pixelwise_masks' of the"
+    ):
         preview_batch(engine, PreviewRequest(load_recipe("segmentation"), str(copied)))
 
 

@@ -270,7 +270,9 @@ def _read_by(source: str, data: Datasets) -> tuple[Datasets, Faults]:
     require_sound(opened, load_catalog())
     read = datasets_as_read(opened, datasets)
     if not read:
-        raise click.UsageError(f"{source} names its files itself. Check these without the graph.")
+        raise click.UsageError(
+            f"{source} names its files itself. Check those files without the graph."
+        )
     return read, graph_warnings(opened, read)
 
 

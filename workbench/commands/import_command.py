@@ -35,7 +35,7 @@ def _arguments(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
                 raise click.BadParameter(
-                    f"{text!r}: another --arg already sets {part} to a value. Remove one of them."
+                    f"{text!r}: another --arg already sets {part!r} to a value. Remove one of them."
                 )
         try:
             inner[last] = ast.literal_eval(value)

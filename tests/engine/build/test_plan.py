@@ -143,14 +143,14 @@ def test_a_function_whose_type_is_another_than_its_sibling_s_is_named(
         preview_batch(engine, PreviewRequest(graph, str(photos), tiles=8))
     assert caught.value.node == "as_float"
     assert str(caught.value) == (
-        "the function of as_float and the other branch of one_of differ in types: float and uint8. "
-        "Make them equal in all branches"
+        "the function of 'as_float' and the other branch of 'one_of' differ in types: float and "
+        "uint8. Make them equal in all branches"
     )
     source = compiled(one_of=range(1, 9))
     text = "Divergent data found in different branches. Found distinct layouts: HWC and CHW."
     quoted = RuntimeError(f'File "{source.filename}", line 2\n{text}')
     expected = (
-        "the branches of one_of differ in layouts: HWC and CHW. Make them equal in all branches"
+        "the branches of 'one_of' differ in layouts: HWC and CHW. Make them equal in all branches"
     )
     assert str(source.error(quoted)) == expected
 

@@ -155,9 +155,13 @@ def test_a_worker_that_ends_by_itself(
 @pytest.mark.parametrize(
     ("code", "files", "words"),
     [
-        (signal.SIGFPE, ["a.jp2"], r"ran decode\. It decoded a\.jp2: remove that file\. The graph"),
+        (
+            signal.SIGFPE,
+            ["a.jp2"],
+            r"running 'decode'\. It decoded a\.jp2: remove that file\. The graph",
+        ),
         (signal.SIGSEGV, list("abcdefghij"), r"decoded a, b, c, d, e, f, g, h and 2 more\. `work"),
-        (signal.SIGFPE, [], r"ran decode\. The graph"),
+        (signal.SIGFPE, [], r"running 'decode'\. The graph"),
         (signal.SIGKILL, ["a.jp2"], r"from outside while running 'decode'\. The graph"),
     ],
 )

@@ -92,7 +92,7 @@ def test_boxes_that_an_archive_does_not_have_are_named(
     write_shard([{"jpg": jpeg(), "cls": b"1", **note}] * 3, tmp_path / "a.tar")
     data = open_datasets(str(tmp_path / "a.tar"))
     for recipe, has_fix in (("retinanet", True), ("ssd", False)):
-        with pytest.raises(DataError, match="the graph reads boxes, which the data do not have"):
+        with pytest.raises(DataError, match="the graph reads 'boxes', but the data have none"):
             with_opened(load_recipe(recipe), data, CATALOG)
         fixed = without_missing_targets(load_recipe(recipe), data, CATALOG)
         assert (fixed is not None) == has_fix

@@ -299,7 +299,9 @@ def test_a_tensor_of_the_wrong_type_for_an_argument() -> None:
 def test_what_belongs_together() -> None:
     graph = with_node(chain_graph("crop"), "crop", args={"crop_h": 100.0})
     fault = only_fault(graph)
-    assert str(fault) == ("crop.crop_h: it also requires crop_w. Set crop_w, or reset crop_h.")
+    assert str(fault) == (
+        "crop.crop_h: it also requires 'crop_w'. Set 'crop_w', or reset 'crop_h'."
+    )
     assert not check_graph(set_arg(graph, CATALOG, "crop", "crop_w", 80.0), CATALOG)
 
 

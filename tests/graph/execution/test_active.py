@@ -81,11 +81,11 @@ def test_a_reader_that_is_muted_is_asked_for() -> None:
     muted = set_muted(JITTER, ["reader"], True)
     faults = stopping_faults(muted, CATALOG)
     assert [str(fault) for fault in faults] == [
-        "output 'labels' comes from reader.labels, which does not exist, now that reader is muted. "
-        "Unmute reader, or change what follows it.",
-        "no node reads images, now that reader is muted. Unmute reader, or change what follows it.",
-        "decode.data: it is not connected, now that reader is muted. "
-        "Unmute reader, or change what follows it.",
+        "the output 'labels' comes from reader.labels, which does not exist, now that 'reader' is muted. "
+        "Unmute 'reader', or change what follows it.",
+        "no node reads images, now that 'reader' is muted. Unmute 'reader', or change what follows it.",
+        "decode.data: it is not connected, now that 'reader' is muted. "
+        "Unmute 'reader', or change what follows it.",
     ]
     for fault in faults:
         (fix,) = fixes(ResolvedGraph(muted, CATALOG), fault)

@@ -266,8 +266,8 @@ def test_dali_draws_further_arguments() -> None:
     two = noisy.after(graph, "rotate", draws={"seed": (0, 1), "more": (1, 2)})
     (fault,) = wb.check_graph(two, load_catalog())
     assert str(fault) == (
-        "noisy_2.function: noisy accepts 2 arrays (image, seed), but has 3 inputs. Connect fewer, "
-        "or add arguments to it."
+        "noisy_2.function: 'noisy' accepts 2 arrays (image, seed), but the node has 3 inputs. "
+        "Connect fewer inputs, or add arguments to the function."
     )
     seeds = [node.seed for node in two.walk() if node.seed is not None]
     assert len(seeds) == len(set(seeds))
@@ -380,7 +380,7 @@ def test_on_the_gpu_it_is_told_blocks_and_threads() -> None:
     bare = {k: v for k, v in graph.node("kernel").args.items() if k != "blocks"}
     graph = with_node(graph, "kernel", args=bare)
     (fault,) = wb.check_graph(graph, load_catalog())
-    assert "requires blocks" in str(fault)
+    assert "requires 'blocks'" in str(fault)
     whole = {**kernel.args, "batch_processing": True}
     graph = with_node(graph, "kernel", args=whole)
     (fault,) = wb.check_graph(graph, load_catalog())
@@ -401,7 +401,7 @@ def test_what_sets_the_extents_stands_beside_the_function() -> None:
     assert "        run_fn=invert,\n        setup_fn=same,\n" in text
     other = {**both, "setup_fn": "another"}
     (fault,) = wb.check_graph(graph.replace_node(replace(node, args=other)), load_catalog())
-    assert "something other than the function invert and another" in str(fault)
+    assert "something other than the function 'invert' and 'another'" in str(fault)
 
 
 @pytest.mark.parametrize("words", ["UINT8", "uint8 HWC", "FLOAT16 HWC", "UINT8 H C", ""])

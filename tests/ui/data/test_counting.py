@@ -252,7 +252,7 @@ def test_missing_boxes_are_a_fault_with_a_fix_and_the_panel_counts_as_the_check(
     model, screen = make(place, load_recipe("retinanet"))
     model.act("data", {"do": "open", "path": str(tmp_path / "a.tar")})
     screen.wait(lambda s: s["data", "summary"]["counted"], "the archive counted")
-    words = "the graph reads boxes, which the data do not have"
+    words = "the graph reads 'boxes', but the data have none"
     (fault,) = (each for each in screen["bar", "faults"] if words in each["message"])
     assert screen["data", "summary"]["at_fault"].startswith("1 of 3 samples is unusable")
     (fix,) = fault["fixes"]

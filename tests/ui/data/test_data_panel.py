@@ -243,7 +243,7 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     await_count(screen)
     told = screen["data", "summary"]["at_fault"]
     assert told.startswith("2 of 5 samples are unusable; the first: a.tar:")
-    assert "its cls is 'dog', not an integer" in told
+    assert "its component 'cls' is 'dog', not an integer" in told
     command = f"`workbench check {tmp_path}/a.tar --good good`"
     assert command in told
     assert screen["code", "note"] == told

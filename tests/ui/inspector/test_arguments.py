@@ -364,7 +364,7 @@ def faults_but_of_no_size(graph: Graph, arg: str) -> list[Fault]:
     """Without the fault of a size of 0 alone, which is in the range of a field: "not given"."""
     found = faults_at(graph, arg)
     if found and not np.any(graph.node("it").args[arg]):
-        ends = ("leave the size unchanged", " is not a size")
+        ends = ("the size unchanged", " is not a size")
         return [fault for fault in found if not fault.message.endswith(ends)]
     return found
 

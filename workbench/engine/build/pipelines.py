@@ -172,13 +172,13 @@ def _branches_differ(source: Code, block: str, attribute: str, values: str) -> P
     ]
     if len(functions) != 1:
         words = (
-            f"the branches of {block} differ in {attribute}: {values}. Make them equal in all "
+            f"the branches of {block!r} differ in {attribute}: {values}. Make them equal in all "
             "branches"
         )
         return PipelineError(words, block)
     return PipelineError(
-        f"the function of {functions[0]} and the other branch of {block} differ in {attribute}: "
-        f"{values}. Make them equal in all branches",
+        f"the function of {functions[0]!r} and the other branch of {block!r} differ in "
+        f"{attribute}: {values}. Make them equal in all branches",
         functions[0],
     )
 

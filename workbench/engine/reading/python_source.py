@@ -74,14 +74,14 @@ class SourceChecks:
         for name, output in zip(self._names, outputs, strict=True):
             listed = self._whole and isinstance(output, tuple | list)
             if self._whole and not hasattr(output, "__len__"):
-                words = f"{name} is {describe(output)}; expected an array or a list per batch"
+                words = f"{name!r} is {describe(output)}; expected an array or a list per batch"
                 raise self._error(batch, f"{words}. Set batch to False if it returns one sample")
             if self._whole and not 0 < len(output) <= self._batch_size:
-                words = f"{name} has {len(output)} samples; expected 1 to {self._batch_size}"
+                words = f"{name!r} has {len(output)} samples; expected 1 to {self._batch_size}"
                 raise self._error(batch, f"{words}, the batch size of the graph")
             if self._whole and len(output) != len(outputs[0]):
-                words = f"{name} has {len(output)} samples; expected {len(outputs[0])}"
-                raise self._error(batch, f"{words}, as {self._names[0]} has")
+                words = f"{name!r} has {len(output)} samples; expected {len(outputs[0])}"
+                raise self._error(batch, f"{words}, as {self._names[0]!r} has")
             for each in output if listed else [output]:
                 self._check_type(batch, name, each, axes=0 if listed or not self._whole else 1)
         return returned
@@ -93,19 +93,19 @@ class SourceChecks:
         ):
             return
         if type(value).__module__ == "torch" and not sys.modules["torch"].cuda.is_available():
-            words = f"{name} is a PyTorch tensor, which DALI reads only if PyTorch has a GPU"
+            words = f"{name!r} is a PyTorch tensor, which DALI reads only if PyTorch has a GPU"
             raise self._error(batch, f"{words}. Return tensor.numpy()")
         array = np.asarray(value)
         if not is_supported_type(array.dtype):
-            words = f"{name} is {describe(value)}, of the type {array.dtype}; expected numbers"
+            words = f"{name!r} is {describe(value)}, of the type {array.dtype}; expected numbers"
             raise self._error(batch, words)
         if not hasattr(value, "shape") and not hasattr(value, "__array_interface__"):
-            words = f"{name} is {describe(value)}; expected an array for each sample"
+            words = f"{name!r} is {describe(value)}; expected an array for each sample"
             raise self._error(batch, f"{words}. Return np.array(...)")
         found = (str(array.dtype), array.ndim - axes)
         dtype, count, first = self._known.setdefault(name, (*found, batch))
         if (dtype, count) != found:
-            words = f"{name} is {_type_text(*found)}, but in batch {first} "
+            words = f"{name!r} is {_type_text(*found)}, but in batch {first} "
             words += _type_text(dtype, count)
             raise self._error(batch, f"{words}. Return one type and number of axes")
 

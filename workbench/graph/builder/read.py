@@ -130,8 +130,8 @@ def read(
     kind = load_source(next(iter(datasets.values())).kind)
     if taken := sorted(options.keys() & kind.located_by):
         raise ArgumentError(
-            f"read sets {', '.join(taken)} of {kind.op} from the data. Pass the files as data "
-            "instead."
+            f"read sets {', '.join(map(repr, taken))} of {kind.op} from the data. Pass the files "
+            "as data instead."
         )
     sampling = sampler_options(next(iter(datasets.values())), sampler, weights)
     return unchecked_reader_graph(datasets, {**options, **sampling, **texts})

@@ -114,7 +114,7 @@ def _combination_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
     for name in given if spec.mutually_exclusive else ():
         rival = next((other for other in given if other in spec.conflicts_with(name)), None)
         if rival is not None and given.index(rival) > given.index(name):
-            words = f"it cannot be used together with {rival}"
+            words = f"it cannot be used together with {rival!r}"
             yield Fault(node.id, name, words, "Reset one of them.", "conflict", rival)
     for group in spec.one_of:
         if not set(group).intersection(given):
@@ -133,14 +133,14 @@ def _combination_faults(node: Node, spec: OpSpec) -> Iterator[Fault]:
     yield from _rectangle_faults(node, spec)
     shard, count = node.args.get("shard_id", 0), node.args.get("num_shards", 1)
     if isinstance(shard, int) and isinstance(count, int) and 0 < count <= shard:
-        remedy = f"Use 0 to {count - 1}, or a larger num_shards."
+        remedy = f"Use 0 to {count - 1}, or a larger 'num_shards'."
         yield Fault(node.id, "shard_id", f"{shard} is not a shard of {count}", remedy, "value")
     for group in spec.together:
         missing = [name for name in group if name not in given]
         there = [name for name in group if name in given]
         if there and missing:
-            words = f"it also requires {' and '.join(missing)}"
-            remedy = f"Set {' and '.join(missing)}, or reset {' and '.join(there)}."
+            lacking, given_too = (" and ".join(map(repr, each)) for each in (missing, there))
+            words, remedy = f"it also requires {lacking}", f"Set {lacking}, or reset {given_too}."
             yield Fault(node.id, there[0], words, remedy, "apart", missing[0])
 
 
@@ -168,7 +168,8 @@ def _zero_size_faults(node: Node) -> Iterator[Fault]:
         given = [name for name in group if name in node.args and node.args[name] in (0, (0,))]
         others = {name for name in group if name in node.inputs or name in node.args}
         if given and not others.difference(given):
-            words = f"{' and '.join(given)} of 0 leave the size unchanged"
+            verb = "leaves" if len(given) == 1 else "leave"
+            words = f"{' and '.join(map(repr, given))} of 0 {verb} the size unchanged"
             yield Fault(node.id, given[0], words, "Use a size above 0, for example 224.", "value")
 
 

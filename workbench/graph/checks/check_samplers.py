@@ -35,15 +35,18 @@ def sampler_faults(graph: Graph) -> Iterator[Fault]:
             yield Fault(source.id, "", str(error).rstrip("."), "Or reset the sampler.")
         for other in graph.sources:
             if not is_sampled(other) and other.dataset == source.dataset and other.finds_data:
-                words = f"it has a sampler, but {other.id} reads the same data without one"
-                remedy = f"Use a sampler for both, for example sampler='random' for {other.id}."
+                words = f"it has a sampler, but {other.id!r} reads the same data without one"
+                remedy = f"Use a sampler for both, for example sampler='random' for {other.id!r}."
                 yield Fault(source.id, "", words, remedy)
     sampled = {source.id for source in graph.sources if is_sampled(source)}
     for node in graph.walk():
         read = next((port.node for port in node.inputs.values() if port.node in sampled), "")
         if node.op == "get_property" and read:
-            words = f"DALI does not report the files of {read}, because it has a sampler"
-            yield Fault(node.id, "", words, f"Remove {node.id}, or reset the sampler.")
+            words = (
+                f"DALI does not report the files that {read!r} reads, because this reader has a "
+                "sampler"
+            )
+            yield Fault(node.id, "", words, f"Remove {node.id!r}, or reset the sampler.")
 
 
 def _option_faults(source: Source) -> Iterator[Fault]:
@@ -54,9 +57,11 @@ def _option_faults(source: Source) -> Iterator[Fault]:
             yield Fault(source.id, name, words, "Use a weight above 0.", "sampler")
         if name in args and args.get("sampler") == "sequential":
             words = "a sequential sampler has no weights"
-            yield Fault(source.id, name, words, "Reset it, or set sampler to random.", "sampler")
+            yield Fault(
+                source.id, name, words, f"Reset {name!r}, or set 'sampler' to random.", "sampler"
+            )
     if "indices" in args and not _elements(source, "indices"):
-        remedy = "Use at least one sample, or reset it."
+        remedy = "Use at least one sample, or reset 'indices'."
         yield Fault(source.id, "indices", "it is empty", remedy, "sampler")
 
 

@@ -103,7 +103,7 @@ def _scale_warnings(typed: TypedGraph) -> Iterator[Fault]:
         named = " and ".join(_constants(node))
         remedy = f"{'Multiply' if factor > 1 else 'Divide'} {named} by 255."
         if node.op.startswith("math."):
-            remedy = f"Remove {node.id}, or change its constant."
+            remedy = f"Remove {node.id!r}, or change its constant."
         words = f"{named} fit pixels from 0 to {fits}, but these are from 0 to {has}"
         yield Fault(node.id, next(iter(_constants(node))), words, remedy, "scale", f"{factor:g}")
 
@@ -234,7 +234,7 @@ def _size_warnings(typed: TypedGraph) -> Iterator[Fault]:
         known = all(shape is not None and None not in shape for shape in shapes)
         if known or None in origins or len(origins) < 2:
             continue
-        words = f"{' and '.join(map(str, images))} can have different sizes, for which DALI stops"
+        words = f"{' and '.join(map(str, images))} can have different sizes, at which DALI stops"
         yield Fault(node.id, "", words, "Resize both to the same size before it.", "unequal")
 
 
@@ -517,7 +517,7 @@ def _box_edge_warnings(
         if source.id not in feeding or not found.outside:
             continue
         clips = clip_function(node) is not None
-        effect = "which are clipped" if clips else "for which DALI stops"
+        effect = "which are clipped" if clips else "at which DALI stops"
         yield Fault(
             node.id,
             "boxes",
@@ -539,12 +539,15 @@ def _box_layout_warnings(graph: Graph, node: Node, port: Port) -> Iterator[Fault
         return
     unit, _, written = (box_format(graph, source) or "").partition(" ")
     if unit == "absolute":
-        words = f"{source.id} outputs boxes in pixels, but it accepts boxes relative to the image"
-        remedy = f"Turn on ratio of {source.id}."
+        words = (
+            f"{source.id!r} outputs boxes in pixels, but this input accepts boxes relative to "
+            "the image"
+        )
+        remedy = f"Turn on 'ratio' of {source.id!r}."
         yield Fault(node.id, "boxes", words, remedy, "box_layout", f"ratio={source.id}")
     wanted = _LAYOUTS.get(written)
     if wanted and box_layout(node) in _LAYOUTS.values() and box_layout(node) != wanted:
-        words = f"it is {box_layout(node)}, but {source.id} outputs boxes as {wanted}"
+        words = f"it is {box_layout(node)}, but {source.id!r} outputs boxes as {wanted}"
         remedy = f"Set bbox_layout to {wanted}."
         yield Fault(node.id, "bbox_layout", words, remedy, "box_layout", f"bbox_layout={wanted}")
 

@@ -259,9 +259,9 @@ def kind_for(graph: Graph, source: Source, dataset: Dataset) -> str:
             try:
                 load_source(kind).require(dataset)
             except DataError as error:
-                ports = " and ".join(missing_ports(graph, source, dataset.kind))
+                ports = " and ".join(map(repr, missing_ports(graph, source, dataset.kind)))
                 raise DataError(
-                    f"{source.id}: the graph reads {ports}, which the data do not have. {error} "
+                    f"{source.id}: the graph reads {ports}, but the data have none. {error} "
                     f"Alternatively, disconnect {ports}."
                 ) from None
             return kind
@@ -293,9 +293,9 @@ def with_datasets(graph: Graph, data: Datasets) -> Graph:
         if missing := missing_ports(graph, node, kind, data[name]):
             given = load_source(kind)
             raise DataError(
-                f"{node.id}: the graph uses {' and '.join(missing)} of its source, but "
+                f"{node.id}: the graph uses {' and '.join(map(repr, missing))} of this source, but "
                 f"{data[name]}, read as {given.about}, has only "
-                f"{' and '.join(given.outputs)} ({given.op}). Disconnect these, or use "
+                f"{' and '.join(map(repr, given.outputs))} ({given.op}). Disconnect these, or use "
                 f"{load_source(node.kind).about}. {load_source(node.kind).remedy}"
             )
         if is_sampled(node):

@@ -259,7 +259,7 @@ class SourceWriter:
             return name
         code = _code_of(inner)
         if code is None:
-            raise GraphEditError(f"the source code of {name} is not available")
+            raise GraphEditError(f"the source code of {name!r} is not available")
         return self._define(name.rpartition(".")[2], code, _scope_of(inner), value)
 
     def _define(self, name: str, code: CodeType, scope: Scope, value: Any) -> str:
@@ -270,7 +270,7 @@ class SourceWriter:
             return f"({text})"
         if name in self.values:
             if not _is_same(self.values[name], value):
-                raise GraphEditError(f"two definitions named {name} are used. Rename one of them")
+                raise GraphEditError(f"two definitions named {name!r} are used. Rename one of them")
             return name
         self.values[name] = value
         self.bind(text, scope, value, defined=name)
@@ -282,7 +282,9 @@ class SourceWriter:
             value = scope.value(name)
         except KeyError:
             if not hasattr(builtins, name):
-                raise GraphEditError(f"{_named(user)} uses {name}, which is not defined") from None
+                raise GraphEditError(
+                    f"{_named(user)} uses {name!r}, which is not defined"
+                ) from None
             return
         try:
             self._bind(name, value)
@@ -295,7 +297,7 @@ class SourceWriter:
         if name in self.values:
             if _is_same(self.values[name], value):
                 return
-            raise GraphEditError(f"{name} has two values. Rename one of them")
+            raise GraphEditError(f"{name!r} has two values. Rename one of them")
         if isinstance(value, ModuleType):
             own = value.__name__
             package, _, last = own.rpartition(".")
@@ -320,7 +322,7 @@ class SourceWriter:
 
     def _bind_import(self, line: str, name: str, value: Any) -> None:
         if name in self.values and line not in self.imports:
-            raise GraphEditError(f"{name} has two values. Rename one of them")
+            raise GraphEditError(f"{name!r} has two values. Rename one of them")
         self.values[name] = value
         self.imports[line] = None
 
@@ -426,7 +428,7 @@ def _definition_at(code: CodeType, name: str, is_class: bool) -> tuple[str, ast.
     except (SyntaxError, ValueError):
         lines = []
     if not lines:
-        raise GraphEditError(f"the source code of {name} is not available")
+        raise GraphEditError(f"the source code of {name!r} is not available")
     line = code.co_firstlineno
     known: list[ast.AST] = []
     for each in ast.walk(tree):
@@ -437,7 +439,7 @@ def _definition_at(code: CodeType, name: str, is_class: bool) -> tuple[str, ast.
             known += [each] if same and _first_line(each) == line else []
     if len(known) != 1:
         where = f"{PurePath(code.co_filename).name}:{line}"
-        raise GraphEditError(f"{len(known)} definitions of {name} are at {where}; expected one")
+        raise GraphEditError(f"{len(known)} definitions of {name!r} are at {where}; expected one")
     node = known[0]
     if isinstance(node, ast.Lambda):
         return ast.unparse(node), node

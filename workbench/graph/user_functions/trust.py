@@ -114,7 +114,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
     if problem is not None:
         yield Fault(node.id, "source", *problem)
     elif not is_trusted(node):
-        words = f"the function {node.args['function']} came with the graph and is not trusted"
+        words = f"the function {node.args['function']!r} came with the graph and is not trusted"
         yield Fault(node.id, "source", words, _REMEDY, code="untrusted")
     elif (arity := _arity_problem(node)) is not None:
         yield Fault(node.id, "function", *arity)
@@ -122,7 +122,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
     if layouts is None:
         if graph.scope_of(node.id) and node.op not in (NUMBA_FUNCTION.name, PYTHON_SOURCE.name):
             words = "inside a block DALI needs the layouts of its outputs"
-            yield Fault(node.id, "output_layouts", words, "Set it, for example HWC.")
+            yield Fault(node.id, "output_layouts", words, "Set 'output_layouts', for example HWC.")
     elif isinstance(layouts, tuple) and len(layouts) != node.args.get("num_outputs", 1):
         words = f"{len(layouts)} layouts for {node.args.get('num_outputs', 1)} outputs"
         yield Fault(node.id, "output_layouts", words, "Set one per output.")
@@ -133,7 +133,7 @@ def own_code_faults(node: Node, graph: Graph) -> Iterator[Fault]:
             break
         same_name = other.args.get("function") == node.args.get("function")
         if _runs_code(other) and same_name and other.args.get("source") != node.args.get("source"):
-            words = f"{other.id} has a different function with the same name"
+            words = f"{other.id!r} has a different function with the same name"
             yield Fault(node.id, "function", words, "Rename one of them in Python.")
             break
 
@@ -180,17 +180,17 @@ def source_problem(node: Node) -> tuple[str, str] | None:
         body = [each for each in body if not isinstance(each, ast.Import | ast.ImportFrom)]
         names += [str(node.args["setup_fn"])] if "setup_fn" in node.args else []
     if len(body) != len(names) or [each.name for each in functions] != names:
-        text = " and ".join(names)
+        text = " and ".join(map(repr, names))
         return f"its source contains something other than the function {text}", remedy
     for name, function in zip(names, functions, strict=True):
         if name in _TAKEN:
-            return f"{name} is reserved by the script", "Rename the function."
+            return f"{name!r} is reserved by the script", "Rename the function."
         if function.decorator_list:
-            return f"the function {name} has a decorator", "Remove the decorator."
+            return f"the function {name!r} has a decorator", "Remove the decorator."
         may_yield = node.op == PYTHON_SOURCE.name
         if (problem := definition_problem(function, may_yield=may_yield)) is not None:
             words, _, remedy = problem.partition(". ")
-            return f"the function {name} {words}", remedy
+            return f"the function {name!r} {words}", remedy
     return None
 
 
@@ -205,23 +205,24 @@ def _arity_problem(node: Node) -> tuple[str, str] | None:
         most = 0 if node.args.get("creates") else 1
         if least <= most and args.vararg is None:
             return None
-        words = f"{definition.name} has the arguments {', '.join(names) or '*' + args.vararg.arg}"  # type: ignore[union-attr]
-        accepted = "no argument" if most == 0 else "none, or one: the number of the batch or sample"
-        return words, f"Give it {accepted}; others need defaults."
+        words = f"{definition.name!r} has the arguments {', '.join(names) or '*' + args.vararg.arg}"  # type: ignore[union-attr]
+        accepted = "no argument" if most == 0 else "one argument, the number of the batch or sample"
+        return words, f"The function may have {accepted}; other arguments need defaults."
     if node.op == NUMBA_FUNCTION.name:
         written, read = (len(_tuple_argument(node, name)) for name in ("out_types", "in_types"))
         if (written, read) == (len(names) - fed, fed):
             return None
-        words = f"{definition.name} has {len(names)} arguments ({', '.join(names)}), first "
-        words += f"{written} to write and then {read} to read, but has {fed} inputs"
+        words = f"{definition.name!r} has {len(names)} arguments ({', '.join(names)}), first "
+        words += f"{written} to write and then {read} to read, but the node has {fed} inputs"
         return words, "Connect as many as in_types has."
     if least <= fed and (fed <= len(names) or args.vararg is not None):
         return None
     takes = str(least) if least == len(names) else f"{least} to {len(names)}"
-    words = f"{definition.name} accepts {takes} arrays ({', '.join(names)}), but has {fed} inputs"
+    words = f"{definition.name!r} accepts {takes} arrays ({', '.join(names)}), "
+    words += f"but the node has {fed} inputs"
     if fed < least:
         return words, f"Connect {', '.join(f'input_{i}' for i in range(fed, least))}."
-    return words, "Connect fewer, or add arguments to it."
+    return words, "Connect fewer inputs, or add arguments to the function."
 
 
 def _tuple_argument(node: Node, name: str) -> tuple[Value, ...]:
@@ -241,7 +242,7 @@ def _numba_faults(node: Node) -> Iterator[Fault]:
         yield Fault(node.id, "batch_processing", words, "Remove it.")
     for name in ("blocks", "threads_per_block"):
         if on_gpu and len(_tuple_argument(node, name)) != 3:
-            words = f"on the GPU numba requires {name}"
+            words = f"on the GPU numba requires {name!r}"
             yield Fault(node.id, name, words, "Set three numbers: x, y and z.")
 
 

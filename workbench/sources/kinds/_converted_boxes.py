@@ -113,8 +113,8 @@ class ConvertedBoxes(Coco):
         asked = sorted(OUTLINES.intersection(dataset.options or ()))
         if asked and not any(one.get("segmentation") for one in found.document["annotations"]):
             raise DataError(
-                f"{dataset} has boxes, but no polygons for {asked[0]} of the reader. Unset "
-                f"{asked[0]}, or use data with polygons."
+                f"{dataset} has boxes, but no polygons for the argument {asked[0]!r} of the "
+                f"reader. Reset {asked[0]!r}, or use data with polygons."
             )
 
     def list_samples(self, dataset: Dataset) -> Iterator[Sample]:

@@ -494,9 +494,8 @@ class Coco(SourceKind):
         if not images:
             return f"{dataset} lists no images. Add them."
         return (
-            f"{dataset}: none of its {len(images):,} images has an annotation, and "
-            "skip_empty skips such images. Add annotations, or unset skip_empty of the "
-            "reader."
+            f"{dataset}: none of its {len(images):,} images has an annotation, and the reader's "
+            "argument 'skip_empty' skips such images. Add annotations, or reset 'skip_empty'."
         )
 
     def accepts(self, path: Path) -> bool:

@@ -142,7 +142,7 @@ def pick_image(labelled: bool) -> Pick:
         if image is None:
             return Picked(None, 0, f"it has no image (found: {', '.join(sorted(parts))})")
         if labelled and LABEL not in parts:
-            return Picked(image, 0, f"it has no {LABEL}, unlike others")
+            return Picked(image, 0, f"it has no component {LABEL!r}, unlike the others")
         return Picked(image, *(read_label(opened, LABEL, parts[LABEL]) if labelled else ()))
 
     return pick
@@ -154,7 +154,7 @@ def read_label(opened: BinaryIO, component: str, file: TarFile) -> tuple[int, st
     text = opened.read(min(file.size, 40))
     if text.isdigit() and len(text) < 10:
         return int(text), ""
-    return 0, f"its {component} is {text.decode(errors='replace')!r}, not an integer"
+    return 0, f"its component {component!r} is {text.decode(errors='replace')!r}, not an integer"
 
 
 def samples_in(

@@ -160,7 +160,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
         """Yield the samples. Samples without valid annotations are faulty."""
         self.require(dataset)
         for sample, content in _annotated(super().list_samples(dataset)):
-            missing = f"it has no {_COMPONENT}, unlike others"
+            missing = f"it has no component {_COMPONENT!r}, unlike the others"
             if sample.fault or content is None:
                 yield sample._replace(label=0, fault=sample.fault or missing)
                 continue
@@ -251,7 +251,9 @@ class WebDatasetMasks(AnnotatedKind, WebDataset):
         """Yield the samples. Samples without a mask of the image's size are faulty."""
         component = self._component(dataset)
         for sample, place in with_component(super().list_samples(dataset), component):
-            fault = sample.fault or ("" if place else f"it has no {component}, unlike others")
+            fault = sample.fault or (
+                "" if place else f"it has no component {component!r}, unlike the others"
+            )
             yield sample._replace(label=0, fault=fault, mask=sample.path, mask_place=place or ())
 
     def classes_in(self, dataset: Dataset, samples: Sequence[Sample]) -> Iterator[Collection[int]]:
