@@ -232,7 +232,7 @@ def test_a_whole_float_is_a_label(label: object) -> None:
 
 @pytest.mark.parametrize("label", [0.5, float("nan"), float("inf"), np.array([1.0, 2.0])])
 def test_other_floats_are_none(label: object) -> None:
-    with pytest.raises(ValueError, match="with classes numbered from 0"):
+    with pytest.raises(ValueError, match=r"classes (numbered )?from 0"):
         split_row(("photo.jpg", label))
 
 

@@ -55,7 +55,7 @@ def test_what_muting_breaks_has_a_remedy(graph: Graph, data: st.DataObject) -> N
         assert fault in before or fault.code == "muted"
         if fault.code == "muted":
             assert fault.about in chosen
-            assert fault.remedy.startswith(f"Unmute {fault.about}")
+            assert fault.remedy.startswith(f"Unmute {fault.about!r}")
 
 
 @given(st.one_of(CHAINS, GRAPHS))
@@ -81,9 +81,10 @@ def test_a_reader_that_is_muted_is_asked_for() -> None:
     muted = set_muted(JITTER, ["reader"], True)
     faults = stopping_faults(muted, CATALOG)
     assert [str(fault) for fault in faults] == [
-        "the output 'labels' comes from reader.labels, which does not exist, now that 'reader' is muted. "
+        "the output 'labels' comes from reader.labels, which does not exist, now that 'reader' is "
+        "muted. Unmute 'reader', or change what follows it.",
+        "no node reads images, now that 'reader' is muted. "
         "Unmute 'reader', or change what follows it.",
-        "no node reads images, now that 'reader' is muted. Unmute 'reader', or change what follows it.",
         "decode.data: it is not connected, now that 'reader' is muted. "
         "Unmute 'reader', or change what follows it.",
     ]
