@@ -20,7 +20,7 @@ def is_pattern(data: Any) -> bool:
 
 
 def matching_files(pattern: str) -> list[tuple[str, Any]]:
-    """Return path and label of each visible file that matches a pattern, sorted by path.
+    """Return the path and label of each visible file that matches a pattern, sorted by path.
 
     The label is the name of the file's folder, or 0 if all files are in one folder.
     """

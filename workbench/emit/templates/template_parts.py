@@ -121,7 +121,7 @@ Bad files are skipped: the program reads the others in GOOD_DATA, next to itself
 
 
 _PACKAGES = {"from PIL import": "Pillow", "import yaml": "PyYAML"}
-"""Code that imports a package in addition to DALI -> the name of the package."""
+"""Name of each package that code imports in addition to DALI, by import statement."""
 
 
 def pipeline_parts(

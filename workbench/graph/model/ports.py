@@ -29,7 +29,7 @@ KIND_WORDS: Mapping[PortKind, str] = {
     "number": "numbers",
     "any": "any data",
 }
-"""Kind of a port -> the plural noun in messages."""
+"""Plural noun in messages for each kind of port."""
 
 _LABELS = "readers.mxnet_labels"
 """Reader of RecordIO whose argument ``label_width`` is the length of its last output."""

@@ -19,7 +19,7 @@ from workbench.sources.kinds.coco import OUTLINES, Coco, remarks_of
 
 
 def upright_sides(path: str) -> tuple[int, int]:
-    """Return width and height of an image as DALI decodes it: rotated according to EXIF."""
+    """Return the width and height of an image as DALI decodes it, after EXIF rotation."""
     from PIL import Image
 
     with Image.open(path) as image:

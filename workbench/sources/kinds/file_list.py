@@ -48,7 +48,7 @@ def is_header(row: Any) -> bool:
 
 
 def read_rows(data: Any, malformed: Any = None) -> Any:
-    """Yield path and label of each file in a list.
+    """Yield the path and label of each file in a list.
 
     ``data`` is a text file of lines ``path label``, a CSV file whose first columns are path and
     label, pairs in Python, or a pattern of file names. The first row of a CSV file is a header if

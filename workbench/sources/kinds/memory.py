@@ -100,7 +100,7 @@ def open_images(data: Any) -> Any:
 
 
 def split_row(row: Any) -> tuple[Any, int]:
-    """Return image and label of ``data[i]``: a pair, a row with named columns, or only an image."""
+    """Return the image and label of ``data[i]``: a pair, a row with named columns, or an image."""
     image, label = row, 0
     if isinstance(row, dict) and not row.keys() <= {"bytes", "path"}:
         known = {str(name).lower(): value for name, value in row.items()}

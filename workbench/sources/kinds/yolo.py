@@ -207,7 +207,7 @@ def yolo_rows(text: str, names: dict[int, str], shape: Any) -> list[list[float]]
 
 
 def yolo_object(row: list[float], sides: tuple[int, int], shape: Any) -> dict[str, Any]:
-    """Return class, box and polygon of a line as in COCO; key points are corners of the polygon.
+    """Return the class, COCO box and polygon of a line; key points are corners of the polygon.
 
     Key points that are not labelled are far outside the image.
     """

@@ -122,7 +122,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Return relative path and label of each file in class folders or a flat folder."""
+    """Return the relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:

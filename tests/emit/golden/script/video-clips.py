@@ -43,7 +43,7 @@ def is_pattern(data: Any) -> bool:
 
 
 def matching_files(pattern: str) -> list[tuple[str, Any]]:
-    """Return path and label of each visible file that matches a pattern, sorted by path.
+    """Return the path and label of each visible file that matches a pattern, sorted by path.
 
     The label is the name of the file's folder, or 0 if all files are in one folder.
     """
@@ -81,7 +81,7 @@ def class_folders(data: str) -> list[str]:
 
 
 def named_files(data: str, suffixes: tuple[str, ...]) -> list[tuple[str, int]]:
-    """Return relative path and label of each file in class folders or a flat folder."""
+    """Return the relative path and label of each file in class folders or a flat folder."""
     found = []
     for label, folder in enumerate(class_folders(data) or [""]):
         with os.scandir(os.path.join(data, folder)) as entries:

@@ -45,7 +45,7 @@ _HEADER = struct.Struct("<IfQQ")
 
 
 def scan_record_file(path: str) -> Any:
-    """Yield number and offset of each record of a RecordIO file.
+    """Yield the number and offset of each record of a RecordIO file.
 
     A damaged or truncated part counts as one record, up to where a record begins again.
     """
@@ -86,7 +86,7 @@ def find_float_labels(data: str) -> dict[str, Any]:
 
 
 def read_record_file(**options: Any) -> Any:
-    """Return images and labels of a RecordIO file; the floating-point labels become integers."""
+    """Return the images and labels of a RecordIO file. Float labels become integers."""
     made: Any = fn.readers.mxnet(**options)
     jpegs, labels = made
     return jpegs, fn.cast(labels, dtype=types.INT32)

@@ -75,7 +75,7 @@ def next_record(content: Any, start: int) -> int:
 
 
 def fields_of(data: bytes, start: int, end: int) -> Any:
-    """Yield number, start and end of each field of a protobuf message."""
+    """Yield the number, start and end of each field of a protobuf message."""
 
     def varint(at: int) -> tuple[int, int]:
         value = shift = 0
@@ -222,7 +222,7 @@ def indexed_records(paths: list[str], indices: list[str]) -> dict[str, Any]:
 
 
 def read_records(**options: Any) -> Any:
-    """Return images and labels of TFRecord files; labels are 0 if records have none."""
+    """Return the images and labels of TFRecord files; labels are 0 if records have none."""
     made: Any = fn.readers.tfrecord(**options)
     found = list(made.values())
     labels = found[1] if len(found) > 1 else found[0].shape() * 0

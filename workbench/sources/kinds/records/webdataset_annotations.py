@@ -208,7 +208,7 @@ def find_with_masks(data: Any) -> dict[str, Any]:
 
 
 def read_masked(**options: Any) -> Any:
-    """Return images and their masks, which are int32 of shape (height, width, 1)."""
+    """Return the images and their masks, which are int32 of shape (height, width, 1)."""
     options.setdefault("case_sensitive_extensions", False)
     made: Any = fn.readers.webdataset(**options)
     jpegs, encoded = made
