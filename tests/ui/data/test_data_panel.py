@@ -152,6 +152,23 @@ def test_a_list_of_files_is_opened_with_its_classes_and_their_counts(
     assert (parameter["name"], parameter["reads"], parameter["error"]) == ("data", str(listed), "")
 
 
+def blank(info: Any) -> Any:
+    return np.zeros((4, 4, 3), np.uint8)
+
+
+def test_a_python_source_needs_no_folder(make: Make, tmp_path: Path) -> None:
+    model, screen = make(tmp_path, wb.source(blank, batch=False, layouts="HWC"))
+    screen.wait_ready()
+    assert len(screen.header["tiles"]) == 4
+    assert screen["bar", "folder"] == "no data folder"
+    summary = screen["data", "summary"]
+    assert (summary["error"], screen["bar", "data"]["refused"]) == ("", "")
+    assert summary["at_fault"].startswith("The graph does not read these data: each of its")
+    model.set_graph(small())
+    assert screen["bar", "status"]["text"] == "no images"
+    assert str(tmp_path) in screen["data", "summary"]["error"]
+
+
 def test_shares_of_classes_with_the_sampler_of_the_graph(
     make: Make, photos: Path, tmp_path: Path
 ) -> None:

@@ -92,6 +92,11 @@ _FIRST = 1024
 """Maximum number of samples in previews that are shown before the reader's index is built."""
 
 
+_NOT_READ = (
+    "The graph does not read these data: each of its sources is Python code or lists its own files."
+)
+
+
 class DataPanel:
     """The open datasets and their payload. ``changed`` is called with the lock held."""
 
@@ -122,6 +127,7 @@ class DataPanel:
         self._check: BackgroundTask[FolderCheck] | None = None
         self._seen = ""
         self._sampler: dict[str, Value] = {}
+        self._is_read = True
         self._indexed = self._pictured = False
         self.folders: FolderListing = NO_FOLDERS
         """Subfolders shown in the dialog that opens other data."""
@@ -163,12 +169,14 @@ class DataPanel:
     def fields(self, parameters: list[DataParameter]) -> dict[str, Any]:
         """Return the component's fields that depend only on the data."""
         summary: DataView = {**self.view, "parameters": parameters}
+        if not self._is_read:
+            summary |= {"error": "", "at_fault": _NOT_READ, "counted": True}
         return {"summary": summary, "report": self.report, "folders": self.folders}
 
     @property
     def error(self) -> str:
-        """Reason why the data cannot be used, or an empty string."""
-        return self.view["error"]
+        """Reason why the data cannot be used; empty if they can, or if the graph reads none."""
+        return self.view["error"] if self._is_read else ""
 
     @property
     def previewed(self) -> Datasets:
@@ -192,6 +200,8 @@ class DataPanel:
     def chip(self) -> str:
         """Short text about the data for the bar: ``photos/ · 120 images``."""
         name = self.data
+        if not self._is_read:
+            return "no data folder"
         if self.dataset.in_memory and not self.dataset.location:
             return name  # the name contains the count
         if self.dataset.location:
@@ -227,7 +237,7 @@ class DataPanel:
         """Start to count the samples in the background."""
         if self._count is not None:
             self._count.close()
-        if not self.error and load_source(self.dataset.kind).is_listed:
+        if not self.view["error"] and load_source(self.dataset.kind).is_listed:
             self.view = {**self.view, "counting": True}
             self._count = SampleCount(
                 replace(self.dataset, options=self._read.options),
@@ -241,6 +251,7 @@ class DataPanel:
 
     def follow(self, graph: Graph) -> None:
         """Count the annotations that ``graph`` reads from this data."""
+        self._is_read = not graph.sources or bool(parameters(graph.sources))
         read = datasets_as_read(graph, self.datasets)[self.parameter]
         sampler = sampler_of(graph, self.parameter)
         if sampler != self._sampler:
