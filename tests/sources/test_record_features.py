@@ -18,7 +18,14 @@ from PIL import Image
 
 import workbench as wb
 from tests.emit.targets.target_batches import load
-from tests.helpers import arrays_of, require_parity, same, script_batches, with_settings
+from tests.helpers import (
+    arrays_of,
+    import_script,
+    require_parity,
+    same,
+    script_batches,
+    with_settings,
+)
 from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.emit.targets import export
@@ -194,7 +201,7 @@ def test_a_pytorch_loader_returns_them_under_their_names(kind: str, tmp_path: Pa
     graph, path = by_name(kind, tmp_path)
     found = loaded(graph, path, tmp_path)
     assert sum(len(batch[next(iter(graph.outputs))]) for batch in found) == COUNT
-    unchecked = "The records are not checked" if kind == "tfrecord" else "Labels (cls) are not"
+    unchecked = "are not checked: if a" if kind == "tfrecord" else "Labels (cls) are not checked"
     assert unchecked in (tmp_path / "loader.py").read_text()
     assert any(unchecked in note for note in export(graph, "pytorch").notes)
     first = found[0]
@@ -235,7 +242,7 @@ def test_a_target_of_whole_arrays_refuses_texts_with_a_fix(target: str, tmp_path
         text=graph.image_text.pad(axes=[0], shape=[16]),
         label=graph.image_class_label,
     )
-    assert "tfrecord.FixedLenFeature([1], tfrecord.int64, 0)" in export(padded, target).main.text
+    assert "label = require_shape(label, [1])" in export(padded, target).main.text
 
 
 @pytest.mark.parametrize("labels", [(1,), (1, 0.5, 2)])
@@ -278,7 +285,7 @@ BAD_RECORDS: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_record_that_dali_would_misread_is_named(
     name: str, tmp_path: Path, engine: Engine
 ) -> None:
-    """DALI returns random memory for most of them, and crashes for some."""
+    """DALI returns random memory for most of them, and crashes for some. Programs stop at some."""
     changes, words = BAD_RECORDS[name]
     changed = {k: v for k, v in {**record(5), **changes}.items() if v is not None}
     path = write_records(tmp_path, {5: changed})
@@ -286,6 +293,11 @@ def test_a_record_that_dali_would_misread_is_named(
     shown = preview_batch(engine, PreviewRequest(graph, str(path), tiles=4))
     assert "1 of its samples cannot be read; the first, a.tfrecord at index " in shown.note
     assert words in shown.note
+    if name in ("another type", "another length", "missing"):
+        program = import_script(export(graph, "script").main.text, tmp_path)
+        pipe = program.build_pipeline(str(path), batch_size=1)
+        with pytest.raises(RuntimeError, match=r"= require_shape\((score|sizes), \["):
+            [pipe.run() for _ in range(COUNT)]
     plain = resized(wb.read(path, features={"image/class/label": "int64"}))
     assert not [each for each in list_samples(read_as(plain, path)) if each.fault]
 

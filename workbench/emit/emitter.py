@@ -391,8 +391,9 @@ class Emitter:
         hinted = self.resolved.hints and not fed and bad_files.reads_image_files(node.op)
         hint = bad_files.HINT if hinted else ""
         if native == "readers.tfrecord" != node.op:
-            return reader_call(targets, name, arguments, self.indent)
-        made = call(targets, name, arguments, self.indent, hint)
+            made = reader_call(targets, name, arguments, self.indent)
+        else:
+            made = call(targets, name, arguments, self.indent, hint)
         names = targets.split(", ")
         made += conversion_lines(node, names, self.indent)
         return made + layout_calls(node, names, self.indent)

@@ -8,7 +8,13 @@ from workbench.catalog.extra_operators.readers import DALI_READERS
 from workbench.catalog.spec import Value
 from workbench.emit.core.python import call, literal
 from workbench.graph.model import Node
-from workbench.sources.record_features import COMPONENT_TYPES, RECORD_TYPES, Feature, features_in
+from workbench.sources.record_features import (
+    COMPONENT_TYPES,
+    RECORD_TYPES,
+    TYPES,
+    Feature,
+    features_in,
+)
 
 _RECORDS, _COMPONENTS = "readers.tfrecord_features", "readers.webdataset_features"
 _ONLY_HERE = ("features", "label_width")
@@ -43,9 +49,8 @@ def _declared(feature: Feature) -> str:
         return 'tfrecord.FixedLenFeature([], tfrecord.string, "")'
     kind = f"tfrecord.{feature.type}"
     default = "0.0" if feature.type == "float32" else "0"
-    if None not in feature.shape:
-        return f"tfrecord.FixedLenFeature({list(feature.shape)}, {kind}, {default})"
-    rest = f"{list(feature.shape[1:])}, " if feature.shape[1:] else ""
+    # A FixedLenFeature with fewer values, or of another type, would be uninitialized memory.
+    rest = f"{list(feature.shape[1:])}, " if None in feature.shape[:-1] else ""
     return f"tfrecord.VarLenFeature({rest}{kind}, {default})"
 
 
@@ -77,10 +82,19 @@ def reader_call(targets: str, function: str, arguments: Sequence[str], indent: s
 
 
 def conversion_lines(node: Node, names: Sequence[str], indent: str) -> list[str]:
-    """Return statements that convert components: digits to integers, .npy files to arrays."""
-    features = features_in(node.args.get("features"), COMPONENT_TYPES)
-    return [
-        f"{indent}{name} = {_CONVERTED[each.type]}({name})"
-        for name, each in zip(names, features, strict=False)
-        if node.op == _COMPONENTS and each.type in _CONVERTED
-    ]
+    """Return statements that convert features.
+
+    Digits become integers, .npy files arrays, and numbers are required to have the declared shape.
+    """
+    if node.op not in (_RECORDS, _COMPONENTS):
+        return []
+    found = []
+    features = features_in(node.args.get("features"), TYPES[node.op])
+    for name, each in zip(names, features, strict=False):
+        if node.op == _RECORDS and each.type != "image":
+            fixed = each.type != "bytes" and None not in each.shape
+            shape = f", {list(each.shape)}" if fixed else ""
+            found.append(f"{indent}{name} = require_shape({name}{shape})")
+        elif node.op == _COMPONENTS and each.type in _CONVERTED:
+            found.append(f"{indent}{name} = {_CONVERTED[each.type]}({name})")
+    return found

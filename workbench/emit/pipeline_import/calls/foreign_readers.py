@@ -68,6 +68,7 @@ _BY_NAME = ("find_record_files", "find_archives", "find_float_labels")
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
     """Replace the readers of a pipeline by sources of the graph that read the same kind of data."""
+    pipeline = _with_required_shapes(pipeline)
     read = {edge.edge for op in pipeline.ops for edge in op.inputs}
     read |= {edge.edge for edge in pipeline.outputs}
     ops: list[TracedOp] = []
@@ -87,6 +88,46 @@ def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline
             made[0] = replace(made[0], changed=f"{op.changed}; {made[0].changed}")
         ops.extend(made)
     return replace(pipeline, ops=tuple(_with_own_parameters(ops, lines)))
+
+
+def _as_tuple(value: Value) -> tuple[Value, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _with_required_shapes(pipeline: TracedPipeline) -> TracedPipeline:
+    """Move the shapes of ``require_shape`` calls to the features of the TFRecord readers."""
+    users: dict[str, list[TracedOp]] = {}
+    for op in pipeline.ops:
+        for each in op.inputs:
+            users.setdefault(each.edge, []).append(op)
+    moved: list[TracedOp] = []
+
+    def after(edge: str, schema: str, argument: str) -> TracedOp | None:
+        used = users.get(edge, [])
+        if len(used) != 1 or any(edge == each.edge for each in pipeline.outputs):
+            return None
+        fits = used[0].schema == schema and [*used[0].args] == [argument]
+        return used[0] if fits and len(used[0].inputs) == 1 else None
+
+    ops = []
+    for op in pipeline.ops:
+        kinds = _as_tuple(op.args.get("features", ()))
+        if op.schema in _RECORDS[:2] and len(kinds) == len(op.outputs):
+            features, outputs = [], []
+            for kind, (edge, device) in zip(map(str, kinds), op.outputs, strict=True):
+                if cat := after(edge, "Cat", "axis"):
+                    moved, edge = [*moved, cat], cat.outputs[0][0]
+                    shaped = after(edge, "Reshape", "shape") if kind.endswith("[?]") else None
+                    if shaped:
+                        moved, edge = [*moved, shaped], shaped.outputs[0][0]
+                        sizes = ", ".join(map(str, _as_tuple(shaped.args["shape"])))
+                        kind = kind.replace("?", sizes)
+                features.append(kind)
+                outputs.append((edge, device))
+            args = {**op.args, "features": tuple(features)}
+            op = replace(op, args=args, outputs=tuple(outputs))
+        ops.append(op)
+    return replace(pipeline, ops=tuple(op for op in ops if op not in moved))
 
 
 def _with_own_parameters(ops: Iterable[TracedOp], lines: Lines) -> Iterator[TracedOp]:
@@ -231,17 +272,18 @@ def _replaced_arguments(op: TracedOp, kept: Collection[str] = ()) -> str:
 def _features_by_name(op: TracedOp, ops: Collection[TracedOp]) -> list[TracedOp] | None:
     """Return a source that reads the same features or components, or None if unsupported."""
     components = op.schema == "readers__Webdataset"
-    names = op.args.get("ext" if components else "feature_names")
-    names = (names,) if isinstance(names, str) else names
-    if not isinstance(names, tuple) or len(names) != len(op.outputs):
+    names = _as_tuple(op.args.get("ext" if components else "feature_names", ()))
+    if len(names) != len(op.outputs):
         return None
-    kinds = op.args.get("features", ()) if not components else _component_types(op, len(names))
+    kinds = (
+        _component_types(op, len(names)) if components else _as_tuple(op.args.get("features", ()))
+    )
     decoded = {
         edge.edge for each in ops if each.schema.startswith(_DECODING) for edge in each.inputs
     }
     texts = tuple(
         f"{name}: {'image' if kind == 'bytes' and edge in decoded else kind}"
-        for name, kind, (edge, _) in zip(names, kinds, op.outputs, strict=True)  # type: ignore[arg-type]
+        for name, kind, (edge, _) in zip(names, kinds, op.outputs, strict=True)
     )
     kind = "webdataset_features" if components else "tfrecord_features"
     features = features_in(texts, TYPES[load_source(kind).op])

@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from math import prod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
@@ -31,6 +31,9 @@ from workbench.sources.kinds.records.tfrecord import (
 )
 from workbench.sources.record_features import RECORD_TYPES, Feature, features_in
 
+if TYPE_CHECKING:
+    from nvidia.dali import fn  # the exported program has it
+
 _LOOKED_AT = 64
 """Number of leading records that are searched for features."""
 _HEADS = (b"\xff\xd8", b"\x89PNG", b"BM", b"II*\0", b"MM\0*", b"RIFF", b"P5", b"P6")
@@ -44,6 +47,15 @@ def find_record_files(data: Any) -> dict[str, Any]:
     """Return the files of the TFRecord reader and their indices."""
     paths = list_records(data)
     return {"path": paths, "index_path": [index_of(path, scan_records) for path in paths]}
+
+
+def require_shape(values: Any, shape: Any = None) -> Any:
+    """Return the values of a feature, in a shape if it is given.
+
+    DALI stops at a record without the feature, which has no axis, or with more or fewer values.
+    """
+    values = fn.cat(values, axis=0)
+    return values if shape is None else fn.reshape(values, shape=shape)
 
 
 def _counts(record: bytes) -> dict[str, tuple[str, int]]:
@@ -92,10 +104,16 @@ class TFRecordFeatures(TFRecord):
     }
     find = staticmethod(find_record_files)
     reader = None
+    program_note = (
+        "The program stops at a record that lacks a feature or has another number of values. "
+        "Features of any length ([?]) are not checked: if a record has another type, they are "
+        "empty. `workbench export --skip-bad` excludes such records."
+    )
     helpers = (
         *PATTERN_HELPERS,
         *(list_records, scan_records, next_record, index_place, index_of, fields_of),
     )
+    optional_helpers = (require_shape,)
     unread: ClassVar[Mapping[str, Any]] = {"path": ["-"], "index_path": ["-"]}
     suffixes = ()
     takes = frozenset({"tfrecord"})
