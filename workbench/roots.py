@@ -164,7 +164,7 @@ def data_folder(path: str | Path) -> Path:
 
 
 def _without_split(path: str | Path) -> Path:
-    """Return the path of a file without the name of its part: data.yaml for data.yaml:val."""
+    """Return the path of a file without the name of a split: data.yaml for data.yaml:val."""
     found = Path(path).expanduser()
     stem, colon, _ = str(found).rpartition(":")
     return Path(stem) if colon and not os.path.exists(found) and os.path.isfile(stem) else found

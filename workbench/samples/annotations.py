@@ -61,7 +61,7 @@ _ARRAYS, _ARRAY_SIZE = 8, (160, 120)
 def target_files(load: Photos, names: tuple[str, ...]) -> dict[str, dict[str, Save]]:
     """Return functions that write the sample data, by folder and file name.
 
-    ``load`` returns the photo with a name.
+    ``load`` returns a photo by name.
     """
 
     def all_scenes() -> tuple[Scene, ...]:

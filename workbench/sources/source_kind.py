@@ -369,7 +369,7 @@ class SourceKind:
         return []
 
     def polygons_in(self, dataset: Dataset) -> str:
-        """Return the meaning of the output ``polygons`` for a dataset, as ``polygons``."""
+        """Return the meaning of the output ``polygons`` for a dataset (see ``polygons``)."""
         return self.polygons
 
     @property

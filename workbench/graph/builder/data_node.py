@@ -291,7 +291,7 @@ def require_sound_node(graph: Graph, catalog: Catalog, node_id: str) -> None:
 
 
 def neutral_arguments(node: Node) -> KeysView[str]:
-    """Return the arguments that would give a node without effect one; empty for other nodes."""
+    """Return the arguments whose values make a node ineffective; empty if it has an effect."""
     spec, form = load_catalog()[node.op], FUSED_FORMS.get(node.op)
     crops = {name: spec.args[name].default for name in _CROPS} if node.op == "crop" else {}
     neutral = {**form.neutral} if form else crops

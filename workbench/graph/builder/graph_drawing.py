@@ -23,7 +23,7 @@ _MOST_WIDTH = 760
 """Maximum width of a row in pixels. Notebook cells are at least 800 pixels wide."""
 _MOST_NODES = 400
 _LONGEST = 30
-"""Maximum characters per line of a node."""
+"""Maximum number of characters per line of a node."""
 _LETTER = 6.2
 """Mean width of a letter in pixels."""
 _ROLES = {

@@ -67,7 +67,7 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
 
 
 def _warn_of_order(dataset: Dataset) -> None:
-    """Warn if DALI reads the images of a COCO file in an order other than that of the file."""
+    """Warn if DALI does not read the images of a COCO file in the order of the file."""
     document = import_module("workbench.sources.kinds.coco").annotations_of(dataset)
     ids = [image.get("id", 0) for image in document["images"]]
     if ids != sorted(ids):

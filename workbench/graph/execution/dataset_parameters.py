@@ -121,10 +121,10 @@ def is_sampled(node: Node) -> bool:
 
 
 def require_numbering(sources: Iterable[Source], excluded: Collection[str]) -> None:
-    """Raise DataError if a sampler numbers samples of data without their bad samples.
+    """Raise DataError if a sampler selects samples by index from data without bad samples.
 
-    ``excluded`` has the parameters of data from which samples are excluded: later samples of such
-    data have other numbers.
+    ``excluded`` contains the parameters of data from which samples are excluded. This changes the
+    indices of the later samples.
     """
     for source in sources:
         for name in ("indices", "sample_weights"):

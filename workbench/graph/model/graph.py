@@ -486,7 +486,7 @@ class Graph(GraphMethods):
         return replace(self, nodes=body.nodes, outputs=body.outputs)
 
     def body_at(self, scope: str) -> Body:
-        """Return the body at a scope such as ``if.then``. Raises GraphEditError if unknown."""
+        """Return the body at a scope such as ``if.then``. Raises GraphEditError if missing."""
         if not scope:
             return self.body
         block, _, name = scope.rpartition(".")

@@ -94,7 +94,7 @@ def rotated_corners(one: Any) -> list[float]:
 
 
 def voc_objects(entry: Any) -> list[tuple[str, list[float], bool, list[float]]]:
-    """Return class name, corners (left to bottom), ``difficult`` and polygon of each object.
+    """Return the name, corners (left to bottom), ``difficult`` and polygon of each object.
 
     Only rotated boxes have a polygon.
     """
@@ -161,7 +161,7 @@ def voc_annotations(data: str, faults: dict[int, str] | None = None) -> dict[str
 
     The classes are those of classes.txt or, without it, the names in all XML files of the folder in
     alphabetical order. Images without an XML file have no boxes. Raises ValueError for an invalid
-    XML file unless ``faults`` is given, which then describes the fault by image id.
+    XML file, unless ``faults`` is given: then its faults are added there by image id.
     """
     root, image_folder, folder = voc_folders(data)
     entries, errors = {}, {}
