@@ -137,8 +137,8 @@ def test_entries_that_lack_something_are_left_out(
     ("entries", "value", "words"),
     [
         ("images", [{"id": 1}, {"file_name": "a.jpg"}], "no entry of 'images' has both"),
-        ("images", ["a.jpg"], '"images" has 1 entries that are not objects'),
-        ("annotations", [7], '"annotations" has 1 entries that are not objects'),
+        ("images", ["a.jpg"], "entries of 'images' are not objects"),
+        ("annotations", [7], "entries of 'annotations' are not objects"),
         ("categories", [{"name": "cat"}], "a category has no field 'id'"),
     ],
 )
@@ -295,8 +295,8 @@ def test_images_that_are_put_there_later_are_found(path: Path, tmp_path: Path) -
         ("images", {"width": 3.5}, r"width of images\[1\] is 3\.5"),
         ("images", {"file_name": 7}, "the file_name of an image is 7"),
         ("categories", {"id": None}, r"id of categories\[1\] is null"),
-        ("annotations", None, r'"annotations" has 1 entries that are not objects \(first: null\)'),
-        ("images", [1], r'"images" has 1 entries that are not objects \(first: \[1\]\)'),
+        ("annotations", None, r"entries of 'annotations' are not objects \(first: null\)"),
+        ("images", [1], r"entries of 'images' are not objects \(first: \[1\]\)"),
     ],
 )
 def test_entries_that_dali_stops_at_in_silence_are_refused(
@@ -405,9 +405,7 @@ def test_annotations_without_key_points_are_named(copied: Path, points: object) 
     document = json.loads(copied.read_text())
     document["annotations"][3]["keypoints"] = points
     copied.write_text(json.dumps(document))
-    with pytest.raises(
-        DataError, match=r"1 of \d+ annotations have no valid key points \(first: im"
-    ):
+    with pytest.raises(DataError, match=r"no valid key points in 1 of \d+ annotations \(first: im"):
         require_dataset(open_dataset(copied))
 
 

@@ -344,7 +344,7 @@ def test_samples_without_a_component_can_be_skipped(tmp_path: Path) -> None:
         (
             "a: double",
             RECORD_TYPES,
-            "'double' is not a type of 'a'. Use image, bytes, int64, float32",
+            "'double' is not a type for the feature 'a'. Use image, bytes, int64, float32",
         ),
         ("a: int64[0]", RECORD_TYPES, "[0] is not a list of sizes of 'a'. Use positive integers"),
         ("a: int64[2, ?]", RECORD_TYPES, "[2, ?] is not a list of sizes"),
@@ -354,7 +354,7 @@ def test_samples_without_a_component_can_be_skipped(tmp_path: Path) -> None:
             COMPONENT_TYPES,
             "the size of 'a' is [3], but a reader does not know it in advance",
         ),
-        ("a: digits", RECORD_TYPES, "'digits' is not a type of 'a'"),
+        ("a: digits", RECORD_TYPES, "'digits' is not a type for the feature 'a'"),
     ],
 )
 def test_an_invalid_feature_is_refused(text: str, types: Any, words: str) -> None:
@@ -386,7 +386,7 @@ def test_features_that_the_data_lack_are_named(tmp_path: Path, photos: Path) -> 
         wb.read(records, features={"imag": "image"})
     with pytest.raises(DataError, match=r"samples have no component 'jpg' .found: bin, cls, json"):
         wb.read(archive, features={"jpg": "image"})
-    with pytest.raises(ArgumentError, match=r"'picture' is not a type of 'imag'"):
+    with pytest.raises(ArgumentError, match=r"'picture' is not a type for the feature 'imag'"):
         wb.read(records, features={"imag": "picture"})
     with pytest.raises(DataError, match=r"which has no features. Omit features"):
         wb.read(photos, features={"image": "image"})

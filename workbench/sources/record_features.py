@@ -64,7 +64,7 @@ def parse_feature(text: object, types: Collection[str]) -> Feature:
         raise ValueError(f"{text!r} is not a name and a type. Write {example!r}")
     name, kind, sizes = found["name"], found["type"], found["shape"]
     if kind not in types:
-        raise ValueError(f"{kind!r} is not a type of {name!r}. Use {', '.join(types)}")
+        raise ValueError(f"{kind!r} is not a type for the feature {name!r}. Use {', '.join(types)}")
     if kind not in RECORD_TYPES[2:] and kind not in COMPONENT_TYPES[4:]:
         if sizes is not None:
             raise ValueError(f"{kind} has no sizes in brackets. Write '{name}: {kind}'")

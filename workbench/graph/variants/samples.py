@@ -128,7 +128,7 @@ def with_values(typed: TypedGraph, values: Mapping[str, Value]) -> Graph:
     for node in _hidden_random_nodes(typed):
         raise GraphError(
             f"{node.id}: {node.op} samples random values internally, so no value can reproduce "
-            "its output. Mute it."
+            f"its output. Mute {node.id!r}."
         )
     graph = without_dependencies(typed.graph)  # for followers: some are random
     for name, generator in generators.items():

@@ -180,8 +180,8 @@ def require_entries(dataset: Dataset, entries: dict[str, Any]) -> None:
         strange = [each for each in entries[part] if not isinstance(each, dict)]
         if strange:
             raise DataError(
-                f'{dataset}: "{part}" has {len(strange):,} entries that are not objects (first: '
-                f"{json.dumps(strange[0])[:60]}). Remove them."
+                f"{dataset}: {len(strange):,} of {len(entries[part]):,} entries of {part!r} are "
+                f"not objects (first: {json.dumps(strange[0])[:60]}). Remove them."
             )
         wrong = [
             (name, each)
@@ -559,9 +559,10 @@ class CocoKeypoints(Coco):
         bad = [one for one in annotations if not _has_points(one.get("keypoints"))]
         if bad:
             raise DataError(
-                f"{dataset}: {len(bad):,} of {len(annotations):,} annotations have no valid key "
-                f"points (first: image {bad[0].get('image_id')}). Give each three or more (x, y, "
-                "visibility), or rename the file: 'keypoints' in its name selects this format."
+                f"{dataset}: no valid key points in {len(bad):,} of {len(annotations):,} "
+                f"annotations (first: image {bad[0].get('image_id')}). Add three or more "
+                "(x, y, visibility) to each, or rename the file: 'keypoints' in its name selects "
+                "this format."
             )
 
     def find_indexed(self, dataset: Dataset, folder: Path) -> dict[str, Any]:

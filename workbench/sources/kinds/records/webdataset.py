@@ -110,7 +110,7 @@ def _check_first_samples(stamps: tuple[tuple[str, int], ...]) -> None:
     if all(sample.fault for sample in samples):
         first = next(iter(components))
         raise DataError(
-            f"{path}: none of the first {len(samples)} samples can be used ({first}: "
+            f"{path}: none of the first samples can be used ({len(samples)} checked; {first}: "
             f"{samples[0].fault}). Each sample needs an image (0.jpg; or "
             f"{', '.join(IMAGES)}) and a file 0.{LABEL} with the class number in digits, without a "
             "line break."
