@@ -102,6 +102,7 @@ def test_boxes_follow_what_crops_and_does_more(
     [
         {"rel_start": (0.1, 0.05), "rel_shape": (0.8, 0.9)},
         {"start": (20, 10), "shape": (180, 230)},
+        {},  # an anchor and a shape as inputs, as random_bbox_crop outputs
     ],
 )
 def test_targets_follow_a_slice_and_a_decoder_that_slices(
@@ -110,9 +111,17 @@ def test_targets_follow_a_slice_and_a_decoder_that_slices(
     start = coco_start(folder)
     sliced: dict[str, Value] = {**args, "axis_names": "HW"}
     decode = start.node("decode")
-    nodes = (decode, Node("cut", "slice", sliced, {"data": Port("decode", "output")}))
+    window: dict[str, Value] = {} if args else {"anchor": (0.1,), "shape_input": (0.8,)}
+    given = [
+        Node(name, "random.uniform", {"values": value, "shape": (2,)}, seed=at)
+        for at, (name, value) in enumerate(window.items(), 50)
+    ]
+    by = {name: Port(name, "output") for name in window}
+    nodes = (decode, Node("cut", "slice", sliced, {"data": Port("decode", "output"), **by}))
     if decodes:
-        nodes = (replace(decode, op="decoders.image_slice", args=sliced),)
+        decode = replace(decode, op="decoders.image_slice", args=sliced)
+        nodes = (replace(decode, inputs={**decode.inputs, **by}),)
+    nodes = (*given, *nodes)
     reader = start.node("reader")
     reader = replace(reader, args={**reader.args, "pixelwise_masks": True})
     image = Port(nodes[-1].id, "output")
