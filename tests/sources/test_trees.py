@@ -29,6 +29,7 @@ from workbench.sources import (
     open_dataset,
     require_dataset,
 )
+from workbench.sources.trees import find_datasets
 
 PHOTO = jpeg(np.full((8, 8, 3), 90, np.uint8))
 CLASSES = ("bee", "cat")
@@ -317,3 +318,13 @@ def test_hidden_files_of_an_unlabelled_list_are_skipped_with_a_warning(tmp_path:
         dataset = open_dataset(paths)
     assert class_names(dataset) == [*CLASSES]
     assert len(listed(open_dataset([(path, 0) for path in paths]), folder)) == 7
+
+
+def test_a_folder_with_different_data_sets_is_not_one_of_classes(tmp_path: Path) -> None:
+    write_arrays(tmp_path)
+    shutil.rmtree(tmp_path / "bee")
+    (tmp_path / "photos").mkdir()
+    assert [*map(str, find_datasets(tmp_path))] == [str(tmp_path)]
+    (tmp_path / "photos" / "0.jpg").write_bytes(PHOTO)
+    found = [*map(str, find_datasets(tmp_path))]
+    assert found == [str(tmp_path / name) for name in ("cat", "photos")]

@@ -36,6 +36,8 @@ def find_datasets(folder: str | Path) -> Iterator[Dataset]:
         paths += (os.path.join(place, n) for n in shown if n.lower().endswith(_OF_SAMPLES))
         for dataset in map(open_dataset, paths):
             files = set() if dataset.location in read else _files_of(dataset)
+            if files and _is_one_of_several(dataset, files, inner):
+                continue
             if files:
                 read |= {dataset.location, *files, *_parents(files, place)}
             if files or files is None:
@@ -56,6 +58,22 @@ def _files_of(dataset: Dataset) -> set[str] | None:
     except (DataError, OSError):
         return None
     return {os.path.abspath(path) for paths in found for path in paths if path}
+
+
+def _is_one_of_several(dataset: Dataset, files: set[str], folders: list[str]) -> bool:
+    """Return whether all files are in one of several folders that are not empty.
+
+    Then these are different data sets, and not the classes of one.
+    """
+    (inner, *others) = {os.path.dirname(file) for file in files}
+    place = os.path.dirname(inner)
+    if others or place != os.path.abspath(dataset.location):
+        return False
+    filled = 0
+    for name in folders:
+        with suppress(OSError), os.scandir(os.path.join(place, name)) as entries:
+            filled += any(not is_hidden(each.name) for each in entries)
+    return filled > 1 and open_dataset(inner).kind == dataset.kind
 
 
 def _parents(files: set[str], top: str) -> set[str]:
