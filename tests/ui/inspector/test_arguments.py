@@ -562,7 +562,7 @@ def test_a_link_takes_the_idle_generator_away() -> None:
 def test_a_link_that_cannot_be_says_why() -> None:
     graph = load_recipe("rotate-jitter")
     where = {"node": "flip", "arg": "horizontal"}
-    with pytest.raises(GraphEditError, match=r"horizontal accepts INT32, but angle outputs FLOAT"):
+    with pytest.raises(GraphEditError, match=r"'horizontal' accepts INT32, but 'angle' outputs"):
         edited(graph, "link", **where, source="angle", output="output")
     with pytest.raises(GraphEditError, match="one value for all samples"):
         edited(graph, "link", node="rotate", arg="keep_size", source="angle", output="output")

@@ -117,7 +117,7 @@ def test_the_data_of_the_line_are_the_only_parameter_of_the_function(
     ("line", "cell", "words"),
     [
         ("", CELL.format(root="/not/there"), "the pipeline names /not/there, which does not exist"),
-        ("", NO_FOLDER, "pipe requires root. Pass --arg root=..."),
+        ("", NO_FOLDER, "'pipe' requires 'root'. Pass --arg root=..."),
         ("--nothing", "x = 1", "unrecognized arguments: --nothing"),
         ("'a", "x = 1", "No closing quotation"),
         (".", "x = 1", "pipeline"),
