@@ -201,9 +201,9 @@ def test_a_pytorch_loader_returns_them_under_their_names(kind: str, tmp_path: Pa
     graph, path = by_name(kind, tmp_path)
     found = loaded(graph, path, tmp_path)
     assert sum(len(batch[next(iter(graph.outputs))]) for batch in found) == COUNT
-    unchecked = "are not checked: if a" if kind == "tfrecord" else "Labels (cls) are not checked"
-    assert unchecked in (tmp_path / "loader.py").read_text()
-    assert any(unchecked in note for note in export(graph, "pytorch").notes)
+    unchecked = "are not checked: if a"
+    assert (unchecked in (tmp_path / "loader.py").read_text()) == (kind == "tfrecord")
+    assert any(unchecked in each for each in export(graph, "pytorch").notes) == (kind == "tfrecord")
     first = found[0]
     assert list(first) == list(graph.outputs)
     if kind == "tfrecord":
@@ -327,6 +327,9 @@ def test_a_sample_without_what_is_read_is_named(name: str, tmp_path: Path) -> No
     graph = wb.read(path, features=COMPONENTS)
     faults = [each.fault for each in list_samples(read_as(graph, path)) if each.fault]
     assert faults == [words]
+    program = import_script(export(graph, "script").main.text, tmp_path)
+    with pytest.raises(RuntimeError, match=r"readers\.webdataset|read_digits"):
+        [program.build_pipeline(str(path), batch_size=COUNT).run() for _ in range(1)]
 
 
 def test_samples_without_a_component_can_be_skipped(tmp_path: Path) -> None:

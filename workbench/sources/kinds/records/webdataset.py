@@ -80,6 +80,17 @@ def find_shards(data: Any) -> dict[str, Any]:
     }
 
 
+def read_digits(digits: Any) -> Any:
+    """Return the integer that a text writes in digits. DALI stops at any other character."""
+    powers: Any = types.Constant([10**power for power in range(9, -1, -1)], device="cpu")
+    numbers = fn.cast(digits, dtype=types.INT32) - 48
+    wrong = fn.reductions.max(fn.cast((numbers < 0) | (numbers > 9), dtype=types.INT32))
+    count = digits.shape()[0]
+    # Another character makes the slice one longer than the list of powers, which is an error.
+    powers = fn.slice(powers, 10 - count, count + wrong, axes=[0])
+    return fn.reductions.sum(numbers * powers, axes=[0], keep_dims=True, dtype=types.INT32)
+
+
 def read_shards(**options: Any) -> Any:
     """Read images and labels of WebDataset archives. Labels are the integers in cls, or 0."""
     options.setdefault("case_sensitive_extensions", False)
@@ -88,11 +99,11 @@ def read_shards(**options: Any) -> Any:
         return jpegs, fn.cast(jpegs.shape() * 0, dtype=types.INT32)
     made: Any = fn.readers.webdataset(**options)
     jpegs, digits = made
-    powers = types.Constant([10**power for power in range(9, -1, -1)], device="cpu")
-    count = digits.shape()[0]
-    powers = fn.slice(powers, 10 - count, count, axes=[0])
-    places = (fn.cast(digits, dtype=types.INT32) - 48) * powers
-    return jpegs, fn.reductions.sum(places, axes=[0], keep_dims=True, dtype=types.INT32)
+    return jpegs, read_digits(digits)
+
+
+SHARD_HELPERS: tuple[Any, ...] = (*PATTERN_HELPERS, list_shards, first_components)
+"""Functions that ``find_shards`` needs in exported programs."""
 
 
 @lru_cache(maxsize=8)
@@ -231,7 +242,7 @@ class WebDataset(IndexedFiles):
     located_by = frozenset({"paths", "ext", "index_paths", "missing_component_behavior"})
     find = staticmethod(find_shards)
     reader: Callable[..., Any] | None = staticmethod(read_shards)
-    helpers: tuple[Any, ...] = (*PATTERN_HELPERS, list_shards, first_components)
+    helpers: tuple[Any, ...] = (*SHARD_HELPERS, read_digits)
     imports: tuple[str, ...] = ("contextlib", "glob", "os", "tarfile")
     suffixes: tuple[str, ...] = (".tar",)
     file_noun = "archive"
@@ -239,10 +250,6 @@ class WebDataset(IndexedFiles):
     find_files = staticmethod(list_shards)
     is_record = staticmethod(ends_with(".tar"))
     sample = "webdataset"
-    program_note = (
-        "Labels (cls) are not checked: a character that is not a digit, such as a line break, "
-        "changes the number without an error. `workbench export --skip-bad` excludes such samples."
-    )
     with_targets: tuple[str, ...] = (
         *("webdataset_masks", "webdataset_boxes", "webdataset_features"),
     )

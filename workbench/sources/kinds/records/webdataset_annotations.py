@@ -20,6 +20,7 @@ from workbench.sources.headers import image_header
 from workbench.sources.kinds.image_masks import classes_of_masks, mask_numbers
 from workbench.sources.kinds.records._tar_samples import with_component
 from workbench.sources.kinds.records.webdataset import (
+    SHARD_HELPERS,
     WebDataset,
     find_shards,
     first_components,
@@ -135,7 +136,7 @@ class WebDatasetBoxes(AnnotatedBoxes, WebDataset):
     op = "readers.webdataset_boxes"
     find = staticmethod(find_with_json)
     reader = staticmethod(read_annotated)
-    helpers = (*WebDataset.helpers, find_shards, annotations_in)
+    helpers = (*SHARD_HELPERS, find_shards, annotations_in)
     imports = (*WebDataset.imports, "json")
     takes = frozenset({"webdataset"})
 
@@ -226,7 +227,7 @@ class WebDatasetMasks(AnnotatedKind, WebDataset):
     find = staticmethod(find_with_masks)
     reader = staticmethod(read_masked)
     outputs = ("jpegs", "masks")
-    helpers = (*WebDataset.helpers, find_shards, mask_numbers, mask_component)
+    helpers = (*SHARD_HELPERS, find_shards, mask_numbers, mask_component)
     imports = (*WebDataset.imports, "io")
     takes = frozenset({"webdataset"})
     targets = "masks"

@@ -19,12 +19,13 @@ from workbench.sources.kinds.records.webdataset import (
     Picked,
     WebDataset,
     list_shards,
+    read_digits,
     read_label,
 )
 from workbench.sources.record_features import COMPONENT_TYPES, Feature, features_in
 
 if TYPE_CHECKING:
-    from nvidia.dali import fn, types  # the exported program has them
+    from nvidia.dali import fn  # the exported program has them
 
 _MISSING = "missing_component_behavior"
 _SIZES = {"8": 1, "6": 2, "2": 4, "4": 8}
@@ -37,15 +38,6 @@ def find_archives(data: Any) -> dict[str, Any]:
     indices = [os.path.splitext(path)[0] + ".idx" for path in paths]
     found = {"index_paths": indices} if all(map(os.path.isfile, indices)) else {}
     return {"paths": paths, **found}
-
-
-def read_digits(digits: Any) -> Any:
-    """Return the integer whose decimal digits are the bytes of a component."""
-    powers: Any = types.Constant([10**power for power in range(9, -1, -1)], device="cpu")
-    count = digits.shape()[0]
-    powers = fn.slice(powers, 10 - count, count, axes=[0])
-    places = (fn.cast(digits, dtype=types.INT32) - 48) * powers
-    return fn.reductions.sum(places, axes=[0], keep_dims=True, dtype=types.INT32)
 
 
 def read_array(encoded: Any) -> Any:
