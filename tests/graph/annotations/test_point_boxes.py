@@ -21,6 +21,7 @@ from tests.helpers import CATALOG, with_args
 from workbench.errors import WorkbenchError
 from workbench.graph.annotations.follower_edits import with_new_targets
 from workbench.graph.checks.check import check_graph
+from workbench.graph.execution.active import with_step_followers
 from workbench.graph.fixes import fixes
 from workbench.graph.model import Graph, Port
 from workbench.graph.resolved import ResolvedGraph
@@ -224,6 +225,8 @@ def test_unbound_points_are_a_warning_with_a_fix(tmp_path: Path) -> None:
     )
     (fix, *_) = fixes(ResolvedGraph(plain, CATALOG), warning)
     assert fix.graph.node("follow_points") == points
+    steps = with_step_followers(graph.flip(horizontal=1), CATALOG)
+    assert steps.node("follow_points_on_crop").inputs["places"].node == "follow_boxes_on_crop"
     half = graph.replace_node(points.without({"polygons"}))
     assert "it needs both polygons and places" in check_graph(half)[0].text
     read = replace(graph, outputs={**graph.outputs, "polygons": Port("reader", "polygons")})
@@ -239,8 +242,8 @@ def test_unbound_points_are_a_warning_with_a_fix(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keypoints": [1, 1, 2]}, "have no valid key points"),
-        ({"keypoints": None}, "have no valid key points"),
+        ({"keypoints": [1, 1, 2]}, "no valid key points in 1 of 21"),
+        ({"keypoints": None}, "no valid key points in 1 of 21"),
     ],
 )
 def test_objects_without_points_are_reported(

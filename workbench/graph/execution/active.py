@@ -37,6 +37,7 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
     no followers are added, because the blocks would be computed again.
     """
     graph = without_loose(without_muted(graph, catalog))
+    made: dict[tuple[str, str], str] = {}
     for node in graph.nodes:
         path = path_of(TypedGraph(graph, catalog), node) if follows(node) else None
         if path is None or path.blocked or node.op in ("follow_labels", "follow_classes"):
@@ -45,10 +46,17 @@ def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
             if step.bodies:
                 break
             name = free_id(graph, f"{node.id}_on_{step.node.id}")
-            own = node.without({"polygons", "places", "indices"}).inputs
+            own = {k: port for k, port in node.inputs.items() if k not in ("polygons", "places")}
             args = {arg: value for arg, value in node.args.items() if arg != "covered"}
             between = replace(node, id=name, args=args, inputs={**own, "image": step.after})
             graph = replace(graph, nodes=(*graph.nodes, between))
+            made[node.id, step.node.id] = name
+    for (follower, step_id), name in made.items():
+        given = graph.node(follower).inputs
+        boxes = made.get((given["places"].node, step_id)) if "places" in given else None
+        if boxes:  # key points are removed with the boxes of the same step
+            bound = {"polygons": given["polygons"], "places": Port(boxes, "places")}
+            graph = graph.replace_node(graph.node(name).fed(bound))
     return with_dependencies(graph, catalog)
 
 
