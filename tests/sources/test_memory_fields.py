@@ -71,6 +71,16 @@ def test_eight_batches_of_fields_are_those_of_the_script(engine: Engine) -> None
     assert rows.read < 30  # each row once, and the first rows to test them
 
 
+def test_boxes_of_a_field_have_a_declared_format() -> None:
+    rows = [{"image": pixels(1), "boxes": np.float32([[0, 0, 4, 2]])}] * 3
+    graph = wb.read(rows, features=["boxes"]).decode().flip()
+    graph = graph.with_settings(batch_size=3)
+    with pytest.raises(wb.GraphFaultsError, match="Set it to one of relative xywh, relative"):
+        graph.batch(0)
+    batch = graph["follow_boxes"].set(format="absolute ltrb").batch(0)
+    assert batch.boxes[0].tolist() == [[4, 0, 8, 2]]
+
+
 @pytest.mark.thorough
 def test_a_loader_returns_the_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")

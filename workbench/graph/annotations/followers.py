@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workbench.catalog.extra_operators import FOLLOWERS
+from workbench.catalog.extra_operators import BOX_FORMATS, FOLLOWERS
 from workbench.catalog.spec import PortKind
 from workbench.graph.annotations.formats import box_format
 from workbench.graph.annotations.geometry import GeometryPath, GeometryStep, frame_of, geometry_path
@@ -102,7 +102,8 @@ def follower_faults(typed: TypedGraph, node: Node) -> Iterator[Fault]:
         yield Fault(path.blocked, "", words, f"{remedy}.", "unfollowed", node.id)
     if node.op == "follow_boxes" and "boxes" in node.inputs and box_format(graph, node) is None:
         words = f"the format of the boxes {node.inputs['boxes']} is unknown"
-        yield Fault(node.id, "format", words, "Choose a format.", "missing_arg")
+        remedy = f"Set it to one of {', '.join(map(str, BOX_FORMATS or ()))}."
+        yield Fault(node.id, "format", words, remedy, "missing_arg")
     if node.args.get("tight") and not {"polygons", "vertices"} <= node.inputs.keys():
         words = "it needs the outlines of the objects, as polygons and vertices"
         remedy = "Turn on polygon_masks of the reader, and connect both."

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.arguments import warn_caller
+from workbench.arguments import format_value, warn_caller
 from workbench.errors import ArgumentError, DataError
 from workbench.names import did_you_mean
 from workbench.sources import SAMPLER_OPTIONS, Dataset, class_names, list_samples, load_source
@@ -125,8 +125,8 @@ def _converted(sampler: Any, count: int) -> dict[str, Any]:
     """Return options equivalent to a sampler of PyTorch or timm. Record the indices of others."""
     if not hasattr(sampler, "__iter__"):
         raise ArgumentError(
-            f"sampler is {sampler!r}. Use 'balanced', 'random' or 'sequential', or an object that "
-            "yields sample indices."
+            f"sampler is {format_value(sampler)}. Use 'balanced', 'random' or 'sequential', or an "
+            "object that yields sample indices."
         )
     kind = type(sampler).__name__
     shuffled = "random" if getattr(sampler, "shuffle", True) else "sequential"
