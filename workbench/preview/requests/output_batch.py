@@ -22,6 +22,7 @@ from workbench.errors import GraphError, UnknownNameError
 from workbench.figures import plot_pictures, show_figure
 from workbench.graph.model import Graph, Port
 from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import outputs_of
 from workbench.names import did_you_mean, shortened
 from workbench.preview.pictures.annotation_overlays import Overlays, draw_overlays, overlays_of
 from workbench.preview.request import GraphRun, PreviewRequest, run_request
@@ -54,6 +55,8 @@ class OutputArrays:
     marks: tuple[Overlays, ...] = ()
     """Overlays (boxes, points and masks) for each sample's picture."""
     is_label: bool = False
+    per_object: bool = False
+    """Whether these are labels of boxes, whose number differs between samples."""
     drawn: frozenset[str] = frozenset()
     """Ids of the nodes whose random values this output depends on."""
 
@@ -95,6 +98,11 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
             f"The batch has {size / 2**30:.1f} GiB, more than the limit of "
             f"{MOST_BYTES / 2**30:g}. Request fewer samples: w.batch(0, samples=16)."
         )
+    label = label_port(run.resolved)
+    source = run.graph.node(label.node) if label is not None else None
+    of_boxes = source is not None and any(
+        output.kind == "boxes" for output in outputs_of(source, run.resolved.spec(source))
+    )
     outputs = tuple(
         OutputArrays(
             name,
@@ -102,12 +110,14 @@ def read_outputs(worker: Worker, request: PreviewRequest) -> BatchArrays:
             tuple(np.array(each) for each in batch.arrays()),
             tuple(overlays_of(worker, run, run.images[name])) if name in run.images else (),
             run.resolved.kind(run.graph.outputs[name]) == "label",
+            of_boxes,
             _nodes_before(run.graph, run.graph.outputs[name]),
         )
         for name, batch in found.items()
     )
-    label = label_port(run.resolved)
-    if label is not None and any(each.size != 1 for each in run.result.batches[label].arrays()):
+    if label is not None and (
+        of_boxes or any(each.size != 1 for each in run.result.batches[label].arrays())
+    ):
         label = None  # the labels of boxes, whose names are among the marks
     classes = names_of_labels(worker, run, label, labels_of(label, run.result.batches))
     unlabelled = frozenset(each.name for each in outputs if each.is_label and not any(classes))
@@ -444,7 +454,8 @@ def _stacked(output: OutputArrays) -> Any:
     if len({(array.shape, array.dtype) for array in output.arrays}) != 1:
         return output.arrays
     made = np.stack(output.arrays)
-    return made.reshape(-1) if output.is_label and made.shape[1:] == (1,) else made
+    single = output.is_label and not output.per_object and made.shape[1:] == (1,)
+    return made.reshape(-1) if single else made
 
 
 def _picture(value: Any, layout: str) -> NDArray[Any]:
