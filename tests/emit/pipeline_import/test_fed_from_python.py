@@ -246,6 +246,8 @@ def test_values_of_another_cell_of_a_notebook(tmp_path: Path) -> None:
             "it shares a Draws with make_",
         ),
         ("held = lambda: np.random.rand(2, 3)", "it calls numpy.random.rand: its"),
+        ("held = Draws(0)\nheld.held = 5", "'held' of its Draws is set or changed after its cre"),
+        ("Draws.size = 5\nheld = Draws(0)", "'size' of its Draws is set or changed after its cr"),
         (
             "held = (lambda: lambda: np.zeros((2, 3)))()",
             "is created in a pipeline function with enable_conditionals=True; create it outside",
@@ -261,3 +263,30 @@ def test_what_a_node_cannot_repeat_is_reported(lines: str, issue: str, tmp_path:
     path.write_text(text)
     (entry,) = from_file(path, "pipe").report.entries
     assert issue in entry.why
+
+
+def test_a_decorated_source_is_decorated_once(tmp_path: Path) -> None:
+    path = tmp_path / "decorated.py"
+    path.write_text(
+        """
+import numpy as np
+from nvidia.dali import fn, pipeline_def
+
+
+def doubled(function):
+    return lambda number: [2 * each for each in function(number)]
+
+
+@doubled
+def numbers(number):
+    return [np.array([number])] * 2
+
+
+@pipeline_def(batch_size=2, num_threads=1, device_id=None)
+def pipe():
+    return fn.external_source(source=numbers)
+"""
+    )
+    graph = from_file(path, "pipe").graph
+    trust_graph(graph)
+    assert graph.batch(2)["values"].tolist() == [[4], [4]]

@@ -227,6 +227,11 @@ class SourceWriter:
             fields = [each for each in dataclasses.fields(value) if each.init]
             found = Construction((), {each.name: getattr(value, each.name) for each in fields})
         if found is None and kind.__init__ is object.__init__:
+            if (known := getattr(value, "__dict__", {})) and not hasattr(kind, "__iter__"):
+                raise GraphEditError(
+                    f"{next(iter(known))!r} of this {kind.__name__} is set after its creation. Set "
+                    "it in __init__"
+                )
             found = Construction()
         if found is None:
             raise GraphEditError(
@@ -273,6 +278,8 @@ class SourceWriter:
                 raise GraphEditError(f"two definitions named {name!r} are used. Rename one of them")
             return name
         self.values[name] = value
+        if code in (getattr(value, "__code__", None), getattr(value, "gi_code", None)):
+            text = _without_decorators(text)  # the value is what the decorators were applied to
         self.bind(text, scope, value, defined=name)
         self.parts[name] = _without_globals(text)
         return name
@@ -483,6 +490,11 @@ def _text_of(lines: list[str], node: Any) -> str:
             if number not in skipped
         )
     )
+
+
+def _without_decorators(text: str) -> str:
+    line = getattr(ast.parse(text).body[0], "lineno", 1)
+    return "".join(text.splitlines(keepends=True)[line - 1 :])
 
 
 def _without_annotations(text: str) -> str:

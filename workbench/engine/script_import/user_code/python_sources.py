@@ -6,8 +6,10 @@ Used in the worker process only.
 from __future__ import annotations
 
 import builtins
+import hashlib
+import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib import import_module
@@ -36,6 +38,11 @@ from workbench.graph.user_functions.source_writer import (
 _created: dict[int, tuple[Any, Construction]] = {}
 """Instances of the script's classes, with the arguments that created them, by ``id``."""
 _origins = ValueOrigins()
+_states: dict[int, tuple[Any, dict[str, bytes]]] = {}
+"""Classes and instances of the script with a digest of each attribute when created, by ``id``."""
+_differences: dict[int, str] = {}
+"""A description of the attributes that had changed when a source was created, by ``id``."""
+_MOST_STATES = 200
 
 
 @contextmanager
@@ -50,6 +57,9 @@ def recording_objects() -> Iterator[None]:
             setattr(made, CLASS_CODE, body.__code__)
             if isinstance(init, FunctionType) and not hasattr(made, "define_graph"):
                 made.__init__ = _recording(init)
+            if isinstance(begin := vars(made).get("__iter__"), FunctionType):
+                made.__iter__ = _restarting(begin)
+            _note_state(made)
         return made
 
     external: Any = import_module("nvidia.dali.external_source")
@@ -58,6 +68,9 @@ def recording_objects() -> Iterator[None]:
     def group(callback: Any, described: Any, *args: Any, **kwargs: Any) -> Any:
         source = getattr(described, "source", None)
         _origins.note(EXTERNAL_SOURCE, (source,), {"source": source})
+        for known, state in [*_states.values()]:
+            if (found := _difference(known, state)) and id(known) not in _differences:
+                _differences[id(known)] = found
         return make_group(callback, described, *args, **kwargs)
 
     patched = [(builtins, "__build_class__", build), (external, make_group.__name__, group)]
@@ -65,7 +78,8 @@ def recording_objects() -> Iterator[None]:
         with replaced(patched):
             yield
     finally:
-        _created.clear()
+        for held in (_created, _states, _differences):
+            held.clear()
         _origins.clear()
 
 
@@ -77,9 +91,72 @@ def _recording(init: FunctionType) -> Callable[..., None]:
             known = Construction(tuple(map(keep, args)), {k: keep(v) for k, v in kwargs.items()})
             _created[id(self)] = self, known
             _origins.note(type(self).__name__, args, kwargs)
-        init(self, *args, **kwargs)
+            init(self, *args, **kwargs)
+            _note_state(self)
+        else:
+            init(self, *args, **kwargs)
 
     return record
+
+
+def _restarting(begin: FunctionType) -> Callable[..., Any]:
+    """Wrap ``__iter__``, whose changes do not count: each pipeline calls it at its start."""
+
+    @wraps(begin)
+    def restart(self: Any) -> Any:
+        known = id(self) in _states and not _difference(*_states[id(self)])
+        found = begin(self)
+        if known:
+            _note_state(self)
+        return found
+
+    return restart
+
+
+def _note_state(made: Any) -> None:
+    if len(_states) < _MOST_STATES or id(made) in _states:
+        _states[id(made)] = made, _state(made)
+
+
+def _state(made: Any) -> dict[str, bytes]:
+    """Return a digest of each attribute. Attributes that cannot be pickled are omitted."""
+    found = {}
+    for name, value in vars(made).items() if hasattr(made, "__dict__") else ():
+        if isinstance(made, type) and (name.startswith("__") or callable(value)):
+            continue
+        digest = _Digest()
+        with suppress(Exception):
+            _Pickler(digest, pickle.HIGHEST_PROTOCOL).dump(value)
+            found[name] = digest.found.digest()
+    return found
+
+
+def _difference(made: Any, state: dict[str, bytes]) -> str:
+    now = _state(made)
+    names = [name for name in {**state, **now} if state.get(name) != now.get(name)]
+    kind = made if isinstance(made, type) else type(made)
+    return (
+        f"{names[0]!r} of its {kind.__name__} is set or changed after its creation" if names else ""
+    )
+
+
+class _Digest:
+    """A file that computes a digest of what is written to it."""
+
+    def __init__(self) -> None:
+        self.found = hashlib.blake2b()
+
+    def write(self, data: Any) -> int:
+        self.found.update(data)
+        return memoryview(data).nbytes
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles classes and functions of a script, which have no importable name, by name."""
+
+    def reducer_override(self, value: Any) -> Any:
+        own = isinstance(value, type | FunctionType) and not is_installed(value)
+        return (str, (value.__qualname__,)) if own else NotImplemented
 
 
 def _writer() -> RepeatingWriter:
@@ -139,7 +216,10 @@ def python_source_arguments(group: Any, sources: FedSources) -> tuple[dict[str, 
         return f"its Python code cannot be stored: {str(error).rstrip('.')}"
     except StopIteration:
         return f"another source has a different function named {name}"
-    changed = sources.add(found, writer)
+    used = [*writer.values.values(), *writer.changing]
+    different = dict.fromkeys(_differences[id(each)] for each in used if id(each) in _differences)
+    words = [f"{each}, but the graph creates it anew" for each in different]
+    changed = "; ".join(filter(None, [sources.add(found, writer), *words]))
     args: dict[str, Value] = {"function": found.name, "source": found.source}
     if found.creates:
         args["creates"] = True
