@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import workbench as wb
 from tests.helpers import script_batches, with_settings
 from workbench.catalog.extra_operators.python_decoder import decode_with_pillow
 from workbench.engine import Engine
@@ -23,6 +24,7 @@ from workbench.preview.verify import Verifier
 from workbench.samples.shapes import CLASSES
 from workbench.sources import (
     class_names,
+    describe_not_read,
     list_samples,
     open_dataset,
     open_datasets,
@@ -259,3 +261,13 @@ def test_an_image_without_its_mask_in_the_same_folder_is_faulty(copied: Path) ->
         path.rename(copied / "images" / f"{path.stem}_mask.png")
     faults = [each.name for each in list_samples(open_dataset(copied / "images")) if each.fault]
     assert faults == [path.name for path in sorted((copied / "images").glob("*.jpg"))[3:]]
+    mask = min((copied / "images").glob("*_mask.png"))
+    jpeg = mask.with_name(mask.name.replace("_mask.png", "_seg.jpg"))
+    Image.open(mask).save(jpeg)
+    dataset = open_dataset(copied / "images")
+    found = {each.name: each.fault for each in list_samples(dataset)}
+    assert found[mask.name] == "it is a mask of an image with another mask"
+    words = f"1 of 3 masks are JPEG files (first: {jpeg.name}), whose compression changes"
+    assert words in " ".join(describe_not_read(dataset))
+    with pytest.warns(UserWarning, match="1 of 3 masks are JPEG files"):
+        wb.read(copied / "images").with_settings(batch_size=1).batch(0)

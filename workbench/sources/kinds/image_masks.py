@@ -196,12 +196,19 @@ class ImageMasks(SourceKind):
             yield Sample(image, name, 0, fault="" if mask else "it has no mask", mask=mask)
         folder = pair_folders(dataset.location)[1]
         known = {path for pair in pairs for path in pair}
+        stems = {os.path.splitext(os.path.basename(image))[0] for image, _ in pairs}
         if os.path.isfile(dataset.location):
             return  # other images have the other masks
         for name in image_names(folder):
             if (path := os.path.join(folder, name)) not in known:
                 shown = os.path.relpath(path, root)
-                yield Sample(path, shown, 0, fault="it is a mask without an image", counted=False)
+                other = mask_stem(name) in stems
+                fault = (
+                    "it is a mask of an image with another mask"
+                    if other
+                    else ("it is a mask without an image")
+                )
+                yield Sample(path, shown, 0, fault=fault, counted=False)
 
     def require(self, dataset: Dataset) -> None:
         if not any(mask for _, mask in self._pairs(dataset)):
@@ -270,6 +277,20 @@ class ImageMasks(SourceKind):
         folders = [os.path.relpath(path, root) for path in pair_folders(dataset.location) if path]
         folders = ["" if name == "." else name for name in folders]
         yield from describe_unread(root, ends_with(*IMAGES), "image", folders, ())
+        if remark := self.decoding_remark(dataset, ""):
+            yield f"{remark}."
+
+    def decoding_remark(self, dataset: Dataset, device: str) -> str:
+        """Describe masks that are JPEG files, or return an empty string."""
+        masks = [mask for _, mask in self._pairs(dataset) if mask]
+        found = [mask for mask in masks if mask.lower().endswith((".jpg", ".jpeg"))]
+        if not found:
+            return ""
+        return (
+            f"{len(found):,} of {len(masks):,} masks are JPEG files (first: "
+            f"{os.path.relpath(found[0], self.root(dataset))}), whose compression changes the "
+            "numbers of pixels. Use PNG files"
+        )
 
     def root(self, dataset: Dataset) -> str:
         place = dataset.location
