@@ -18,8 +18,8 @@ RECIPES = {
 HOLD_NO_BLOCK = ("dynamic", "notebook", "ray")
 BOXES = {"ssd", "retinanet", "mosaic", "copy-paste"}
 RAGGED = {
-    **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* the length of boxes differs .* Add a pad"),
-    "key-points": r"follow_points\.points: .* the length of points differs .* Add a pad",
+    **dict.fromkeys(BOXES, r"follow_boxes\.boxes: .* the length of 'boxes' differs .* Add a pad"),
+    "key-points": r"follow_points\.points: .* the length of 'points' differs .* Add a pad",
 }
 FOLDERS = dict.fromkeys(
     (*BOXES, "key-points", "segmentation", "two-modalities", "video-clips"),
@@ -30,16 +30,16 @@ TRANSFORMS = {
     "augmix": r"mixed: .* has no random\.beta, .* Remove the node, or export for pytorch",
     "chest-xray": r"affine: .* samples its own affine map .* and accepts no matrix\. Remove",
     "colour-constancy": r"normalize\.std: .* does not sample 'std'\. Change this argument",
-    "ct-slice": r"restored_2: .* this combines 2 images\. Remove it",
+    "ct-slice": r"restored_2: .* this combines 2 images\. Remove the node",
     "document-warp": r"warp: .* samples its own perspective and accepts no matrix\. Remove",
-    "grid-mask": r"mask: .* grid.*\. Remove it",
-    "histology-stain": r"levels: .* this combines 2 images\. Remove it",
+    "grid-mask": r"mask: .* grid.*\. Remove the node",
+    "histology-stain": r"levels: .* this combines 2 images\. Remove the node",
 }
 REFUSED: Mapping[str, Mapping[str, str]] = {
     "torchvision": {
         **TRANSFORMS,
-        "medical-gray": r"clahe: torchvision has no CLAHE, unlike albumentations\. Remove it",
-        "video-frame": r"resize\.mode: .* mode is not_smaller\. Remove it",
+        "medical-gray": r"clahe: torchvision has no CLAHE, unlike albumentations\. Remove the node",
+        "video-frame": r"resize\.mode: .* mode is not_smaller\. Change this",
     },
     "albumentations": {
         **TRANSFORMS,
@@ -47,8 +47,8 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
             ("auto-augment", "rand-augment", "trivial-augment"),
             r"augment: albumentations has no automatic augmentation, unlike torchvision\. Remove",
         ),
-        "test-time-views": r"top_right\.crop_pos_x: .* the upper left\. Remove it",
-        "video-frame": r"crop\.crop_pos_x: .* position \(0 to 1\) or at the centre .* Remove it",
+        "test-time-views": r"top_right\.crop_pos_x: .* the upper left\. Change this",
+        "video-frame": r"crop\.crop_pos_x: .* position \(0 to 1\) or at the centre .* Change this",
     },
     "dynamic": {
         **dict.fromkeys(
@@ -61,7 +61,7 @@ REFUSED: Mapping[str, Mapping[str, str]] = {
     **dict.fromkeys(("jax", "paddle", "keras"), RAGGED),
     "huggingface": dict.fromkeys(
         RAGGED,
-        r"^[a-z_]*\.[a-z]*: .* the shape of [a-z]* differs between images\. Resize or pad",
+        r"^[a-z_]*\.[a-z]*: .* the shape of '[a-z]*' differs between images\. Resize or pad",
     ),
     "proxy": FOLDERS,
     "tensorflow": RAGGED,

@@ -92,7 +92,7 @@ def test_what_cannot_carry_it_says_why(target: str, inside: bool, catalog: Catal
 
 
 REFUSING = {
-    **dict.fromkeys(("dynamic", "notebook", "ray"), "not support apply_auto_augment"),
+    **dict.fromkeys(("dynamic", "notebook", "ray"), "not support 'apply_auto_augment'"),
     "torchvision": "torchvision has no equivalent of apply_auto_augment",
     "albumentations": "albumentations has no automatic augmentation",
 }

@@ -210,7 +210,7 @@ def test_who_names_the_files_is_asked_for_no_folder(target: str, name: str) -> N
     )
     if target in FOLDERS_ALONE and name != "file_root":
         with pytest.raises(
-            GraphExportError, match=rf"^reader\.{name}: .* not support {name}\. Reset"
+            GraphExportError, match=rf"^reader\.{name}: .* not support '{name}'\. Reset"
         ):
             export(named, target, CATALOG)
         return
