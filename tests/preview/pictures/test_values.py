@@ -301,7 +301,7 @@ def test_every_step_can_be_asked_for(engine: Engine, photos: Path) -> None:
 
 def test_what_is_no_image_is_refused(engine: Engine, photos: Path) -> None:
     request = PreviewRequest(with_settings(chain_graph(), batch_size=SAMPLES), str(photos))
-    with pytest.raises(GraphError, match=r"named 'imgs'\. Use one of: images, labels, original"):
+    with pytest.raises(GraphError, match=r"step 'imgs'\. Use one of images, labels, original"):
         preview_pixels(engine, request, 0, "imgs")
     with pytest.raises(GraphError, match="cannot be shown as an image"):
         preview_pixels(engine, request, 0, "labels")
