@@ -149,6 +149,13 @@ def test_a_graph_and_its_data_have_warnings(tmp_path: Path) -> None:
     assert "warnings" not in json.loads(check(place, "--json", code=0))
 
 
+def test_the_memory_of_a_graph_is_printed(photos: Path) -> None:
+    text = check("imagenet-train", "--data", photos, "--memory", code=0)
+    assert "peak of the process" in text
+    assert "largest images: " in text
+    check(photos, "--memory", code=2)
+
+
 def test_each_data_set_of_a_graph_is_checked(photos: Path, tmp_path: Path) -> None:
     place = str(photos)
     two = wb.outputs(
@@ -170,7 +177,7 @@ def test_each_data_set_of_a_graph_is_checked(photos: Path, tmp_path: Path) -> No
     assert [each["parameter"] for each in found["datasets"]] == ["data", "others"]
     assert [each["bad"] for each in found["datasets"]] == [0, 1]
     refused = CliRunner().invoke(main, [*args, "--good", str(tmp_path / "good.txt")])
-    assert "--good, --bad and --html write the files of one" in refused.output
+    assert "--good, --bad, --html and --memory are for one" in refused.output
 
 
 def test_what_is_no_graph_is_refused_beside_data(folder: Path) -> None:

@@ -73,6 +73,11 @@ MOST_DROPPED = 5
 @click.option(
     "--again", is_flag=True, help="Also check files that have not changed since the last check."
 )
+@click.option(
+    "--memory",
+    is_flag=True,
+    help="Also predict the memory of GRAPH for the typical and the worst batch, from the headers.",
+)
 @report_errors
 def check(
     what: str,
@@ -85,6 +90,7 @@ def check(
     bad: str | None,
     html: str | None,
     again: bool,
+    memory: bool,
 ) -> None:
     """Find files that are bad, damaged or unusual.
 
@@ -99,6 +105,8 @@ def check(
     With --data, the first argument is a graph file or a recipe. The data are then checked as the
     graph reads them, and the warnings about the graph are printed. They do not change the exit
     code.
+
+    --memory predicts the peak of the exported script without running it.
 
     --recursive prints one line for each data set and a total. The exit code is also 1 if a data set
     cannot be read.
@@ -115,20 +123,23 @@ def check(
     from workbench.sources import annotated_alternatives
 
     if decoders:
-        if data or recursive or good or html or full:
+        if data or recursive or good or html or full or memory:
             raise click.UsageError(
-                "--decoders cannot be combined with --data, --recursive, --full, --good or --html."
+                "--decoders cannot be combined with --data, --recursive, --full, --good, --html or "
+                "--memory."
             )
         _print_decoders(existing_data(what), as_json, bad)
         return
     if recursive:
-        if data or good or bad or html:
+        if data or good or bad or html or memory:
             raise click.UsageError(
-                "--recursive cannot be combined with --data, --good, --bad or --html. Check the "
-                "data sets one by one."
+                "--recursive cannot be combined with --data, --good, --bad, --html or --memory. "
+                "Check the data sets one by one."
             )
         _check_tree(what, full, as_json, again)
         return
+    if memory and (not data or as_json):
+        raise click.UsageError("--memory requires a graph and --data, without --json.")
     warnings: Faults | None = None
     place: str | Dataset
     if not data:
@@ -137,10 +148,10 @@ def check(
     else:
         read, warnings = _read_by(what, data)
         if len(read) > 1:
-            if good or bad or html:
+            if good or bad or html or memory:
                 raise click.UsageError(
-                    f"{what} reads {len(read)} data sets, but --good, --bad and --html write the "
-                    "files of one. Check each data set without the graph."
+                    f"{what} reads {len(read)} data sets, but --good, --bad, --html and --memory "
+                    "are for one. Check each data set without the graph."
                 )
             _check_each(read, warnings, full, as_json, again)
             return
@@ -159,6 +170,8 @@ def check(
         write_text(html, html_report(found))
     click.echo(json.dumps(_as_json(found, warnings), indent=1) if as_json else _as_text(found))
     print_warnings(warnings or Faults())
+    if memory:
+        _print_memory(what, data, found.dataset)
     for note in found.not_read:
         click.echo(f"note: {printable(note)}", err=True)
     if empty := load_source(found.dataset.kind).without_targets(found.dataset):
@@ -190,6 +203,51 @@ def _print_decoders(data: str | Dataset, as_json: bool, others: str | None) -> N
         click.echo(json.dumps({"data": found.data, "gpu": found.gpu, "uses": rows}, indent=1))
     else:
         click.echo("\n".join(printable(line) for line in found.lines()))
+
+
+def _print_memory(source: str, data: Datasets, dataset: Dataset) -> None:
+    """Print the predicted memory of a graph that reads one dataset."""
+    import psutil
+
+    from workbench.catalog import load_catalog
+    from workbench.engine.protocol.exit_status import printable
+    from workbench.engine.resources.machine import usable_memory
+    from workbench.graph.resolved import resolve
+    from workbench.health.memory import estimate_memory
+
+    graph, _ = open_graph_on_data(load_source_graph(source), _by_parameter(source, data))
+    found = estimate_memory(resolve(graph, load_catalog()), dataset)
+    rows = [
+        (each.node, each.side, each.typical, each.worst) for each in found.nodes if each.worst != 0
+    ]
+    for side in found.worst:
+        name = "peak of the process" if side == "cpu" else "peak (not measured)"
+        rows.append((name, side, found.typical[side], found.worst[side]))
+    width = max(24, *(len(name) + 2 for name, *_ in rows))
+    click.echo(f"{'MiB per batch of ' + str(found.batch_size):{width}}{'':8}typical     worst")
+    for name, side, *sizes in rows:
+        texts = ["unknown" if size is None else f"{size / 2**20:,.1f}" for size in sizes]
+        click.echo(f"{name:{width}}{side:5}{texts[0]:>10}{texts[1]:>10}")
+    images = (f"{printable(name)} ({wide} x {high})" for name, wide, high in found.largest)
+    click.echo(f"largest images: {', '.join(images)}")
+    if found.unknown:
+        click.echo(f"unknown: the shapes after {', '.join(found.unknown)} depend on the run")
+    if graph.settings.pipelines > 1:
+        click.echo("These figures are for one pipeline; the graph has several.")
+    if found.without_header:
+        click.echo(f"not included: {found.without_header:,} files without an image header")
+    click.echo(
+        "note: the C library may keep freed buffers below 32 MiB in addition; "
+        "MALLOC_MMAP_THRESHOLD_=65536 in the environment returns them to the system",
+        err=True,
+    )
+    peak, free = found.worst["cpu"], min(usable_memory(), psutil.virtual_memory().available)
+    if peak is not None and peak > free:
+        click.echo(
+            f"warning: the worst batch needs {peak / 2**30:.1f} GiB, but {free / 2**30:.1f} GiB "
+            "are free. Use a smaller batch size, or make the largest images smaller.",
+            err=True,
+        )
 
 
 def _check_tree(folder: str, full: bool, as_json: bool, again: bool) -> None:
@@ -260,13 +318,9 @@ def _read_by(source: str, data: Datasets) -> tuple[Datasets, Faults]:
     """
     from workbench.catalog import load_catalog
     from workbench.graph.checks.check import require_sound
-    from workbench.graph.execution.dataset_parameters import datasets_as_read, parameters
+    from workbench.graph.execution.dataset_parameters import datasets_as_read
 
-    graph = load_source_graph(source)
-    names = list(parameters(graph.nodes))
-    if len(names) == 1 and [*data] == [PARAMETER]:
-        data = {names[0]: data[PARAMETER]}
-    opened, datasets = open_graph_on_data(graph, data)
+    opened, datasets = open_graph_on_data(load_source_graph(source), _by_parameter(source, data))
     require_sound(opened, load_catalog())
     read = datasets_as_read(opened, datasets)
     if not read:
@@ -274,6 +328,14 @@ def _read_by(source: str, data: Datasets) -> tuple[Datasets, Faults]:
             f"{source} names its files itself. Check those files without the graph."
         )
     return read, graph_warnings(opened, read)
+
+
+def _by_parameter(source: str, data: Datasets) -> Datasets:
+    """Return data without a parameter name under the only parameter of a graph."""
+    from workbench.graph.execution.dataset_parameters import parameters
+
+    names = list(parameters(load_source_graph(source).nodes))
+    return {names[0]: data[PARAMETER]} if len(names) == 1 and [*data] == [PARAMETER] else data
 
 
 def _as_dataset(data: str | Dataset) -> Dataset:

@@ -1,0 +1,111 @@
+"""Memory of a pipeline, predicted from headers and shapes."""
+
+import os
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+import workbench as wb
+from workbench.catalog import load_catalog
+from workbench.errors import DataError
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.resolved import resolve
+from workbench.health.memory import MemoryEstimate, estimate_memory
+from workbench.sources import open_dataset
+
+RUN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pipe import build_pipeline
+
+pipe = build_pipeline(sys.argv[2])
+pipe.build()
+for _ in range(8):
+    batch = pipe.run()
+(line,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+print(int(line.split()[1]) * 1024)
+"""
+
+
+def estimate(graph: wb.Graph, folder: Path, **settings: int) -> MemoryEstimate:
+    return estimate_memory(
+        resolve(set_setting(graph, **settings), load_catalog()), open_dataset(folder)
+    )
+
+
+def make_photos(folder: Path, sizes: list[tuple[int, int]]) -> Path:
+    folder.mkdir()
+    for number, size in enumerate(sizes):
+        Image.new("RGB", size, (90, 120, 60)).save(folder / f"{number}.jpg")
+    return folder
+
+
+def png_chunk(kind: bytes, content: bytes) -> bytes:
+    crc = zlib.crc32(kind + content)
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", crc)
+
+
+def png_header(width: int, height: int) -> bytes:
+    header = png_chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    return b"\x89PNG\r\n\x1a\n" + header + png_chunk(b"IDAT", b"x")
+
+
+def test_each_node_has_its_bytes_and_large_images_make_the_worst_batch(tmp_path: Path) -> None:
+    folder = make_photos(tmp_path / "photos", [(80, 60)] * 20 + [(800, 600)])
+    graph = wb.load_recipe("imagenet-eval")
+    found = estimate(graph, folder, batch_size=4)
+    rows = {row.node: row for row in found.nodes}
+    assert rows["decode"].typical == (20 * 80 * 60 + 800 * 600) * 3 * 4 // 21
+    assert rows["decode"].worst == 800 * 600 * 3 + 3 * 80 * 60 * 3
+    assert rows["resize"].worst == 4 * 342 * 256 * 3
+    assert found.largest[0] == ("20.jpg", 800, 600)
+    assert found.typical["cpu"] is not None
+    assert found.worst["cpu"] is not None
+    assert found.typical["cpu"] < found.worst["cpu"]
+    mixed = estimate(set_setting(graph, device="mixed"), folder)
+    assert {row.side for row in mixed.nodes} == {"cpu", "gpu"}
+    assert mixed.worst["gpu"]
+
+
+def test_what_the_headers_do_not_tell_is_unknown(tmp_path: Path) -> None:
+    folder = make_photos(tmp_path / "photos", [(80, 60)])
+    graph = wb.read(folder).decode().resize(resize_shorter=wb.random.uniform(range=(20, 40)))
+    found = estimate(graph, folder)
+    assert len(found.unknown) == 1
+    assert found.worst["cpu"] is found.typical["cpu"] is None
+    (folder / "0.jpg").write_bytes(b"x")
+    with pytest.raises(DataError, match="none of its files has an image header"):
+        estimate(graph, folder)
+
+
+def test_an_image_beyond_the_limit_of_pillow_is_the_largest(tmp_path: Path) -> None:
+    folder = make_photos(tmp_path / "photos", [(80, 60)])
+    (folder / "giant.png").write_bytes(png_header(20_000, 15_000))
+    (folder / "bad.jpg").write_bytes(b"x")
+    found = estimate(wb.load_recipe("imagenet-train"), folder)
+    assert found.largest[0] == ("giant.png", 20_000, 15_000)
+    assert found.without_header == 1
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("recipe", ["imagenet-train", "imagenet-eval", "rotate-jitter"])
+def test_a_process_needs_no_more(tmp_path: Path, recipe: str) -> None:
+    folder = make_photos(tmp_path / "photos", [(1600, 1200)] * 15 + [(4000, 3000)])
+    graph = set_setting(wb.load_recipe(recipe), batch_size=16, num_threads=2)
+    wb.export(graph, data=folder).write(tmp_path / "pipe.py")
+    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # freed buffers are returned
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(tmp_path), str(folder)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    predicted = estimate(graph, folder).worst["cpu"]
+    assert predicted is not None
+    assert 1.0 <= predicted / int(done.stdout) <= 1.2
