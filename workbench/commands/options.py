@@ -28,7 +28,7 @@ from workbench.graph.execution.dataset_parameters import parameter_of, parameter
 from workbench.graph.model import Graph, is_name
 from workbench.graph.model.faults import Faults
 from workbench.graph.user_functions.trust import trust_graph
-from workbench.graph.variants.source_annotations import removed_outputs, with_opened
+from workbench.graph.variants.source_annotations import describe_removed_outputs, with_opened
 from workbench.sources import (
     PARAMETER,
     Dataset,
@@ -300,7 +300,7 @@ def open_graph_on_data(graph: Graph, data: Datasets) -> tuple[Graph, Datasets]:
         from workbench.catalog import load_catalog
 
         opened = with_opened(graph, data, load_catalog())
-        if note := removed_outputs(graph, opened):
+        if note := describe_removed_outputs(graph, opened):
             click.echo(f"note: {note}", err=True)
         graph = opened
     return graph, data

@@ -18,20 +18,20 @@ LEAST_PSNR = 35.0
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """One rewrite, measured after the proposals before it.
+    """One proposed rewrite, measured on top of the earlier proposals.
 
     Parameters
     ----------
     name, title:
         Name and title of the rewrite in ``graph.rewrites``.
     kind:
-        ``exact``: all compared batches are bit-identical. ``near``: at least 35 dB.
+        ``exact``: all compared batches are bit-identical. ``near``: a PSNR of at least 35 dB.
     needs:
         Names of the proposals that this one requires.
     nodes:
         Ids of the nodes that the rewrite changes, moves or removes.
     gain:
-        Speed-up over the graph with the proposals before it; None if nothing was measured.
+        Speed-up over the graph with all earlier proposals applied, or None if it was not measured.
     difference:
         Difference between the original graph and the graph with all proposals up to this one.
     rejected:

@@ -56,7 +56,7 @@ class Side:
     graph: Graph | None = None
 
     def with_step(self, at: int, *steps: Step) -> Side:
-        """Replace the step at a position by ``steps``; without ``steps``, remove it."""
+        """Replace the step at a position with ``steps``; without ``steps``, remove it."""
         return replace(self, steps=(*self.steps[:at], *steps, *self.steps[at + 1 :]))
 
 

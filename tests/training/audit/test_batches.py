@@ -14,7 +14,7 @@ import workbench as wb
 from workbench.training.audit.batches import VALUES, read_batch
 from workbench.training.audit.numbered import numbers_of, write_coloured
 from workbench.training.audit.reading import EpochRead
-from workbench.training.audit.streams import find_ids
+from workbench.training.audit.streams import find_id_field
 
 IMAGES = np.arange(4 * 8 * 8 * 3, dtype=np.uint8).reshape(4, 8, 8, 3)
 LABELS = np.array([3, 1, 2, 0])
@@ -114,14 +114,14 @@ def reads(*epochs: list[list[int]], name: str = "label") -> list[EpochRead]:
 def test_labels_are_ids_if_they_are_unique(
     epochs: list[list[list[int]]], name: str, count: int | None, found: bool
 ) -> None:
-    assert (find_ids(reads(*epochs, name=name), count, False) == name) is found
+    assert (find_id_field(reads(*epochs, name=name), count, False) == name) is found
 
 
 def test_labels_that_never_repeat_in_a_batch_are_ids() -> None:
     twice = [[*range(k, k + 8)] for k in range(0, 64, 8) for _ in range(2)]
-    assert find_ids(reads(twice, twice, twice), None, False) == "label"
+    assert find_id_field(reads(twice, twice, twice), None, False) == "label"
     classes = np.random.default_rng(1).integers(0, 64, (3, 16, 8)).tolist()
-    assert find_ids(reads(*classes), None, False) is None
+    assert find_id_field(reads(*classes), None, False) is None
 
 
 def test_ids_can_be_given_by_a_function() -> None:

@@ -352,7 +352,7 @@ def export_resolved(
 
 
 def _with_adjacent_data(resolved: ResolvedGraph, endings: Mapping[str, str]) -> ResolvedGraph:
-    """Replace data parameters by constants that name data next to the program."""
+    """Replace data parameters with constants that name data next to the program."""
     if not endings:
         return resolved
     names = {name: data_constant(name) for name in endings}
@@ -390,7 +390,10 @@ def _read_directly(graph: Graph, data: Datasets) -> dict[str, str]:
 
 
 def _with_readers(graph: Graph, reads: Mapping[str, str]) -> Graph:
-    """Make each source in ``reads`` pass the data path to its reader argument."""
+    """Return the graph in which each source in ``reads`` passes the data path to its reader.
+
+    ``reads`` maps source ids to the names of the reader arguments.
+    """
     for source in graph.sources:
         if source.id in reads:
             kind = f"{source.kind}:{reads[source.id]}"

@@ -33,7 +33,9 @@ from workbench.sources.kinds.folder import LIST_IMAGES
 SHARED = "transform"
 """Variable of the only transform, or of the first steps that several views have in common."""
 _OF_FOLDERS = frozenset({"random_shuffle", "file_root", "initial_fill", "shuffle_after_epoch"})
-"""Reader arguments that a dataset supports too, or that only control DALI's shuffling."""
+"""Reader arguments that need no note in an exported program: its dataset supports them, or they
+only control DALI's shuffling.
+"""
 
 
 def render_transforms(template: str, resolved: ResolvedGraph, library: Library) -> Code:

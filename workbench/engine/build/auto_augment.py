@@ -294,9 +294,9 @@ def _reporting_places(node: str, places: int, listener: Callable[[str], None]) -
 class _Functions:
     """Replacement for ``nvidia.dali.fn`` that returns predetermined random values."""
 
-    def __init__(self, functions: Any, waiting: list[Any]) -> None:
+    def __init__(self, functions: Any, values: list[Any]) -> None:
         self._functions = functions
-        self.random = _Random(run_as_it_is(lambda *args, **kwargs: waiting.pop(0)))
+        self.random = _Random(run_as_it_is(lambda *args, **kwargs: values.pop(0)))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._functions, name)

@@ -98,7 +98,7 @@ class UsableData:
             self._folder = None
 
     def _replace(self, dataset: Dataset) -> None:
-        """Replace a dataset by its remaining samples, for all parameters that use it."""
+        """Replace a dataset with its remaining samples, for all parameters that use it."""
         known = self._bad[dataset]
         for file in list_samples(dataset):
             if load_source(dataset.kind).lists_files and not fits_list(file):

@@ -79,7 +79,7 @@ def check_samples(
 def replace_samples(
     encoded: Sequence[Any], samples: Sequence[Sample], decoder: str = ""
 ) -> list[Any]:
-    """Replace every bad tensor by a good tensor of the same batch.
+    """Replace every bad tensor with a good tensor of the same batch.
 
     A good sample satisfies the same requirements as the other samples, such as the minimum size of
     a crop. If there is none, a uniform image (which is also a video of one frame) or a second of

@@ -58,10 +58,10 @@ def restrict_writing(folders: Iterable[str]) -> bool:
         os.close(ruleset)
 
 
-def _allow(call: ctypes._NamedFuncPointer, ruleset: int, folder: str, writes: int) -> None:
+def _allow(call: ctypes._NamedFuncPointer, ruleset: int, folder: str, rights: int) -> None:
     below = os.open(folder, os.O_PATH | os.O_CLOEXEC)
     try:
-        accesses = writes if os.path.isdir(folder) else writes & (_WRITE_FILE | _TRUNCATE)
+        accesses = rights if os.path.isdir(folder) else rights & (_WRITE_FILE | _TRUNCATE)
         rule = _PathBeneath(accesses, below)
         call(_ADD_RULE, ruleset, _PATH_BENEATH, ctypes.byref(rule), ctypes.c_uint32(0))
     finally:

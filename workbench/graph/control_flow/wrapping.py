@@ -68,7 +68,7 @@ def wrap_in_block(
 
 
 def _with_block(graph: Graph, catalog: Catalog, block: Node, moved: Mapping[Port, Port]) -> Graph:
-    """Replace the nodes that are inside a new block by the block and its generator.
+    """Replace the nodes that are inside a new block with the block and its generator.
 
     ``moved`` maps outputs of these nodes to outputs of the block. Returns the graph.
     """
@@ -328,7 +328,7 @@ def passing_input(graph: Graph, catalog: Catalog, block: Node, output: str) -> s
 def unwrap_block(
     graph: Graph, catalog: Catalog, block: str, body: str
 ) -> tuple[Graph, tuple[str, ...]]:
-    """Replace a block by the nodes of one of its bodies, and remove its controlling generator.
+    """Replace a block with the nodes of one of its bodies, and remove its controlling generator.
 
     Returns the graph and the ids of these nodes. Raises GraphEditError if the node is not a block
     or has no such body, or if the body lacks an output that is used.

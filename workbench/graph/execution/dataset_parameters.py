@@ -188,7 +188,7 @@ def parameter_of_constant(name: str) -> str:
 
 
 def with_data_constants(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """Replace data parameters by constants; ``names`` maps parameters to constants."""
+    """Replace data parameters with constants; ``names`` maps parameters to constants."""
     for source in graph.sources:
         if (name := parameter_of(source)) in names:
             graph = graph.replace_node(replace(source, dataset=names[str(name)]))
@@ -362,7 +362,7 @@ def _with_decoder(node: Node, op: str) -> Node:
 
 
 def swap_source(graph: Graph, source: Source, kind: str, data: Dataset | None = None) -> Graph:
-    """Replace a source by a source of the kind ``kind``, which reads ``data`` if that is given.
+    """Replace a source with a source of the kind ``kind``, which reads ``data`` if that is given.
 
     If the new source outputs pixels, decoders are removed and their consumers connected to the
     source; otherwise the source's decoder is added. Decoders that do more, such as cropping, are

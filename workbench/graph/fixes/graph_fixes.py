@@ -312,7 +312,7 @@ def fix_unreadable_source(case: Case) -> Iterator[FixCandidate]:
 
 
 def _with_file_reader(graph: Graph, catalog: Catalog, node: Node) -> Graph | None:
-    """Replace a source by ``readers.file`` and a decoder, which output an image and a label.
+    """Replace a source with ``readers.file`` and a decoder, which output an image and a label.
 
     Returns None if further outputs are used, or if the node is inside a block.
     """

@@ -147,7 +147,7 @@ def always_applied(sub_policy: Value) -> Value:
 
 
 def repaired_policy(policy: Value, bins: int) -> Value:
-    """Replace invalid names and numbers by the nearest valid ones, and remove invalid entries."""
+    """Replace invalid names and numbers with the nearest valid ones, and remove invalid entries."""
     given = policy if isinstance(policy, tuple) else ()
     mended = [
         tuple(

@@ -535,7 +535,7 @@ def _indented(text: str) -> str:
 
 
 def _without_globals(text: str) -> str:
-    """Replace ``global`` by ``nonlocal``, because the definition becomes part of a function."""
+    """Replace ``global`` with ``nonlocal``, because the definition becomes part of a function."""
     lines = text.splitlines(keepends=True)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Global):

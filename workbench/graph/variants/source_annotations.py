@@ -54,7 +54,7 @@ def with_opened(graph: Graph, data: Datasets, catalog: Catalog) -> Graph:
     return with_new_targets(replace(graph, outputs=given), catalog, new)
 
 
-def removed_outputs(before: Graph, opened: Graph) -> str:
+def describe_removed_outputs(before: Graph, opened: Graph) -> str:
     """Describe the outputs that ``with_opened`` removed, or return an empty string."""
     names = [name for name in before.outputs if name not in opened.outputs]
     listed = ", ".join(names)

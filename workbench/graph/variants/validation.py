@@ -82,7 +82,7 @@ def _depends_on_seed(graph: Graph, ports: list[Port]) -> bool:
 
 
 def _centred(graph: Graph, crop: Node) -> Graph | None:
-    """Replace a random crop by ResNet's centre crop, or return None if its size is not fixed."""
+    """Replace a random crop with ResNet's centre crop, or return None if its size is not fixed."""
     size = crop.args.get("size")
     given = size if isinstance(size, tuple) else (size, size)
     sides = tuple(side for side in given if isinstance(side, int | float))
@@ -101,7 +101,7 @@ def _centred(graph: Graph, crop: Node) -> Graph | None:
 
 
 def _without_generator(graph: Graph, catalog: Catalog, generator: Node) -> Graph | None:
-    """Replace a generator by the middle of its range, or return None if that is impossible."""
+    """Replace a generator with the middle of its range, or return None if that is impossible."""
     value = _middle_value(generator)
     if value is None:
         return None

@@ -122,7 +122,10 @@ def graph_side(graph: Graph, name: str, label: str, *, on_gpu: bool = True) -> S
 
 
 def _random_arguments(graph: Graph) -> tuple[str, ...]:
-    """Return the source code of random windows, and of random arguments with their operator."""
+    """Return the random parts of a graph as code, for example ``rotate.angle=random.uniform(...)``.
+
+    These are the random crops, and the arguments that are random values.
+    """
     random = {each.id: call_text(each) for each in graph.walk() if each.op.startswith("random.")}
     found = [call_text(each) for each in graph.walk() if each.op in _WINDOWS]
     for node in graph.walk():
@@ -153,7 +156,7 @@ def _inlined(graph: Graph, port: Port) -> tuple[Graph, Port, list[str]]:
 
 
 def _pinned(graph: Graph, port: Port, name: str) -> tuple[Graph, Port, list[str]]:
-    """Replace random arguments by constants. Returns the graph, the port and notes.
+    """Replace random arguments with constants. Returns the graph, the port and notes.
 
     Raises ArgumentError if a random argument cannot be replaced.
     """

@@ -178,7 +178,7 @@ def _one_at_a_time(arguments: _CallArguments) -> Iterator[PinnedTransform]:
 
 
 def pinned(value: Any, middle: float | None) -> Any:
-    """Replace random ranges in an argument by their upper end.
+    """Replace random ranges in an argument with their upper end.
 
     ``middle`` is the centre of the range that a single number defines; None if a number is not
     a range.
@@ -265,7 +265,7 @@ class _CallArguments:
 
 
 def _upper_end(value: Any) -> Any:
-    """Replace every ``RandomValue`` by its upper end, also in lists and nested calls."""
+    """Replace every ``RandomValue`` with its upper end, also in lists and nested calls."""
     if isinstance(value, list | tuple):
         return tuple(_upper_end(each) for each in value)
     if isinstance(value, Mapping):

@@ -112,12 +112,12 @@ def render_steps(
 ) -> Steps:
     """Task: render sample ``index`` of the request's batch, from cached outputs.
 
-    ``node`` selects one node, with histograms. If it is empty, all nodes are rendered without
-    histograms. If ``times``, each node runs alone a few times whenever it has changed: this takes
-    up to 0.1 s per node, and 1.6 s more to build a mixed decoder. If ``targets``, annotations are
-    drawn; if ``between``, also on the images of intermediate nodes. Raises the errors of
-    ``render``, and GraphError if no output depends on the node, or if the node did not run for the
-    sample.
+    If ``node`` is given, only that node is rendered, with histograms. Otherwise all nodes are
+    rendered, without histograms. If ``times``, the duration of each node is measured: each node
+    that has changed is run alone a few times, which takes up to 0.1 s per node, plus 1.6 s to build
+    a mixed decoder. If ``targets``, annotations are drawn on the outputs; if ``between``, also on
+    the images of intermediate nodes. Raises the errors of ``render``, and GraphError if no output
+    depends on the node, or if the node did not run for the sample.
     """
     start = time.perf_counter()
     run = run_steps(worker, request, targets, between)

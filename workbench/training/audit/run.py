@@ -41,7 +41,7 @@ from workbench.training.audit.streams import (
     PIXELS,
     Stream,
     coloured_ids,
-    find_ids,
+    find_id_field,
     streams_of,
 )
 from workbench.training.audit.structure import (
@@ -164,7 +164,7 @@ class _Run:
         self.reads = self._read_epochs(on_progress, 0.0, 0.7)
         if self.samples is None and self.factory.made is not None:
             self.samples = dataset_size(self.factory.made)
-        self.ids = find_ids(self.reads, self.samples, self.generated)
+        self.ids = find_id_field(self.reads, self.samples, self.generated)
         if any(read.end in ("interrupted", "raised") for read in self.reads):
             self.interrupted = any(read.end == "interrupted" for read in self.reads)
             self.note("leaving an epoch early and resuming", "the epochs were not read to the end")

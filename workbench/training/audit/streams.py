@@ -52,14 +52,17 @@ class Stream:
         return np.concatenate([np.arange(n) for n in (0, *self.sizes)])
 
 
-def streams_of(reads: Sequence[EpochRead], ids: str | None) -> list[Stream]:
-    """Return the samples of each epoch as a stream. ``ids`` is the result of ``find_ids``."""
+def streams_of(reads: Sequence[EpochRead], id_field: str | None) -> list[Stream]:
+    """Return the samples of each epoch as a stream.
+
+    ``id_field`` is the result of ``find_id_field``.
+    """
     return [
         Stream(
             read.rank,
             read.epoch,
             tuple(batch.size for batch in read.batches),
-            _ids(read, ids),
+            _ids(read, id_field),
             _prints(read),
             read.length,
             read.whole,
@@ -72,7 +75,7 @@ def streams_of(reads: Sequence[EpochRead], ids: str | None) -> list[Stream]:
 GIVEN, PIXELS = "the function index", "the pixels"
 
 
-def find_ids(reads: Sequence[EpochRead], count: int | None, generated: bool) -> str | None:
+def find_id_field(reads: Sequence[EpochRead], count: int | None, generated: bool) -> str | None:
     """Return the field whose values identify samples, or None.
 
     ``count`` is the number of samples, if known. Labels of generated images are sample numbers. The
@@ -148,10 +151,10 @@ def _score(
 
 
 def _distinct_in_batches(reads: Sequence[EpochRead], name: str, distinct: int) -> bool:
-    """Return whether no value repeats within a batch, although values repeat within an epoch.
+    """Return True if values repeat within an epoch, but never within a batch.
 
-    Returns False if this may be chance, that is, if random class labels would repeat within batches
-    fewer than ``_EXPECTED`` times on average.
+    Returns False if this could be a coincidence: if fewer than ``_EXPECTED`` repeats within batches
+    would be expected of random labels. ``distinct`` is the number of different values.
     """
     batches = [batch.scalars[name] for read in reads for batch in read.batches]
     pairs = sum(len(values) * (len(values) - 1) / 2 for values in batches)

@@ -108,7 +108,7 @@ def graph_fields(
     typed = memo(_at_scope, whole, state.scope)
     shown = typed.graph
     stopping, loose, warnings = faults_of(state), state.checked.loose_faults, warnings_of(state)
-    shown_faults = memo(_on_visible_nodes, whole, layout, stopping, loose, warnings)
+    shown_faults = memo(_faults_on_visible_nodes, whole, layout, stopping, loose, warnings)
     faults = memo(_first_ones, shown_faults, len(stopping))
     known = memo(
         known_fixes, state.checked, state.unread, state.unread_fixes, state.failure, warnings
@@ -264,7 +264,7 @@ def _dataset_texts(data: Datasets) -> dict[str, str]:
     return places if all(places.values()) else {}
 
 
-def _on_visible_nodes(
+def _faults_on_visible_nodes(
     resolved: ResolvedGraph,
     layout: Layout,
     stopping: Sequence[Fault],

@@ -26,7 +26,7 @@ from workbench.graph.fixes import Fix
 from workbench.graph.model import Graph
 from workbench.graph.storage.layout import Document, dump_document
 from workbench.graph.variants.source_annotations import (
-    removed_outputs,
+    describe_removed_outputs,
     with_opened,
     without_missing_targets,
 )
@@ -483,7 +483,7 @@ class ViewModel:
                 self.state.message = str(error)
             return str(error)
         if graph is not self.graph:
-            self.state.message = removed_outputs(self.graph, graph) or self.state.message
+            self.state.message = describe_removed_outputs(self.graph, graph) or self.state.message
             self.history.replace_present(self.history.document.with_graph(graph))
         self.data_panel.follow(graph)
         return ""

@@ -194,7 +194,7 @@ class Images:
             self.graph = outer
 
     def become(self, value: DataNode) -> None:
-        """Replace the images by ``value``, the result of an operator."""
+        """Replace the images with ``value``, the result of an operator."""
         name, _ = main_output(self.graph, load_catalog())
         self.graph = replace(value.graph, outputs={**self.graph.outputs, name: value.port})
 

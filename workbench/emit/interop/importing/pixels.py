@@ -125,7 +125,7 @@ def sharpen_by_kernel(images: Images, strength: Range, lightness: Range) -> None
 
 
 def blur_box(images: Images, size: int) -> None:
-    """Replace each pixel by the mean of the surrounding square with side ``size``."""
+    """Replace each pixel with the mean of the surrounding square with side ``size``."""
     images.become(as_bytes(filtered(images, (1 / size**2,) * size**2, size)))
 
 

@@ -266,7 +266,7 @@ class _Finder:
         return source if source[: len(inside)] == inside else inside
 
     def _resolved(self, read_edge: TracedInput) -> TracedInput:
-        """Replace the output of a split by the input of the split, or by an input of the body."""
+        """Replace the output of a split with its input, or with an input of the body."""
         maker = self.makers[read_edge.edge]
         if maker.schema != SPLIT or not self._of_statement(maker):
             return read_edge

@@ -1,4 +1,4 @@
-"""Replace the calls inside an exported program's copied functions by the original operators.
+"""Replace the calls inside an exported program's copied functions with the original operators.
 
 Calls in copied functions that transform annotations are not replaced.
 """
@@ -36,7 +36,7 @@ def kinds_by_finder() -> dict[str, str]:
 
 
 def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
-    """Replace the calls inside each generated reading function by one call of the reader.
+    """Replace the calls inside each generated reading function with one call of the reader.
 
     The outputs of this call are those of the function's source kind. Pixels used on the GPU are
     assumed to be decoded on the device in the graph's settings.

@@ -22,7 +22,7 @@ _CONDITION = "condition"
 
 
 def fold_calls(pairs: NodeCalls, lines: Lines, outputs: Collection[str]) -> NodeCalls:
-    """Replace each group of calls that only work together by one opaque call.
+    """Replace each group of calls that only work together with one opaque call.
 
     In ``pairs``, each call follows its inputs; ``outputs`` are the output edges of the pipeline.
     Merged ranges do not overlap, and include all calls between two merged calls, so that no cycle

@@ -67,7 +67,7 @@ _BY_NAME = ("find_record_files", "find_archives", "find_float_labels")
 
 
 def with_known_readers(pipeline: TracedPipeline, lines: Lines) -> TracedPipeline:
-    """Replace the readers of a pipeline by sources of the graph that read the same kind of data."""
+    """Replace the readers of a pipeline with sources that read the same kind of data."""
     pipeline = _with_required_shapes(pipeline)
     read = {edge.edge for op in pipeline.ops for edge in op.inputs}
     read |= {edge.edge for edge in pipeline.outputs}

@@ -43,7 +43,7 @@ def older_name_notes(ops: Iterable[TracedOp]) -> tuple[str, ...]:
 
 
 def with_todays_calls(ops: Iterable[TracedOp]) -> tuple[TracedOp, ...]:
-    """Replace deprecated operators by their successors, and operators for sizes by ``shape``.
+    """Replace deprecated operators with their successors, and operators for sizes with ``shape``.
 
     Saved sizes of sequences are not replaced, because their first axis is not the height.
     """

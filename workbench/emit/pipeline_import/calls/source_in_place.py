@@ -1,4 +1,4 @@
-"""Replace a pipeline's input by the user's own data."""
+"""Replace a pipeline's input with the user's own data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FILES = "readers__File"
 
 
 def with_folder(pipeline: TracedPipeline) -> TracedPipeline:
-    """Replace the image input of a pipeline by a folder reader.
+    """Replace the image input of a pipeline with a folder reader.
 
     Sources connected to an image decoder are replaced. If there are none, the first source is
     replaced, and a decoder is added. Only the image and label outputs of a source are replaced.

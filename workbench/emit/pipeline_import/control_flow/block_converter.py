@@ -15,14 +15,15 @@ _CONDITION = "condition"
 
 
 class BlockConverter:
-    """Creates the calls of blocks, and names the inputs and outputs of their bodies.
+    """Creates the calls that represent blocks, and names the inputs and outputs of their bodies.
 
     Parameters
     ----------
     make:
         Function that returns the call for one of the user's operators.
     finish:
-        Function that is called with the calls of each block and its output edges.
+        Function that is called once per block, with the calls created for the block and the block's
+        output edges.
     """
 
     def __init__(
