@@ -265,7 +265,7 @@ def test_samples_at_fault_are_counted_named_and_told_beside_the_code(
     assert command in told
     assert screen["code", "note"] == told
     screen.wait(lambda s: s["preview", "picture"], "a picture")
-    assert "2 of its first 5 samples are faulty" in screen.header["note"]
+    assert "2 of its samples cannot be read; the first, a.tar:" in screen.header["note"]
     unusable = "some samples cannot be used"
     screen.wait(lambda s: unusable in s["bar", "status"]["text"], "the status")
 
