@@ -207,7 +207,9 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
     assert turned["polygons"][0].tolist() == [[1, 0, 4]]
     for path in sorted((copied / "labels").iterdir()):
         path.write_text(LINE)
-    batch = wb.read(str(copied)).with_settings(batch_size=2).batch(0)
+    min((copied / "labels").iterdir()).write_text("1 0.1 0.5 0.25 0.25")
+    with pytest.warns(UserWarning, match="1 of 2 images read have a box beyond the edge"):
+        batch = wb.read(str(copied)).with_settings(batch_size=2).batch(0)
     assert (batch.labels.shape, batch.classes) == ((2, 1), ())  # as with several boxes
     with pytest.raises(
         DataError, match="has boxes, but no polygons for the argument 'pixelwise_masks' of the"

@@ -336,7 +336,10 @@ class SourceKind:
         raise NotImplementedError
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
-        """Yield the paths to watch: adding or removing files modifies at least one path."""
+        """Yield the paths to watch: adding or removing files modifies at least one path.
+
+        Images that were read are watched too, but not their annotation files or masks.
+        """
         return iter([dataset.location] if dataset.location else [])
 
     def needs_index(self, dataset: Dataset) -> bool:

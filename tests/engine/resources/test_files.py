@@ -293,3 +293,21 @@ def test_a_list_of_files(tmp_path: Path) -> None:
     assert not watcher.has_changed(["1.jpg"])
     listed.write_text("1.jpg 0\n1.jpg 1\n")
     assert watcher.has_changed(["1.jpg"])
+
+
+@pytest.mark.parametrize("kind", ["yolo", "voc", "image_masks"])
+def test_a_label_file_or_mask_that_is_edited_in_place(
+    kind: str, shapes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SHARE", 1e9)  # each call checks
+    data, inner = {
+        "yolo": ("yolo", "labels"),
+        "voc": ("voc", "Annotations"),
+        "image_masks": ("segmentation", "masks"),
+    }[kind]
+    shutil.copytree(shapes / data, tmp_path / "data")
+    watcher = DatasetWatcher(Dataset(kind, str(tmp_path / "data")))
+    assert not watcher.has_changed([])
+    with open(min((tmp_path / "data" / inner).iterdir()), "ab") as file:
+        file.write(b" ")
+    assert watcher.has_changed([])

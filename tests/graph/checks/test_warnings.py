@@ -366,6 +366,12 @@ def test_readers_of_different_lengths_are_a_warning(tmp_path: Path) -> None:
     assert found.code == "lengths"
     assert "it reads 2 samples, but reader reads 3" in str(found)
     assert not check_warnings(graph, facts={"a": facts["a"], "b": facts["a"]})
+    for options in ({"sampler": "random"}, {"shuffle_after_epoch": True}):
+        both = [wb.read({name: tmp_path / name}, **options).images for name in ("a", "b")]
+        graph = wb.outputs(first=both[0], second=both[1])
+        assert [each.code for each in check_warnings(graph, facts=facts)] == ["lengths"]
+    with pytest.warns(UserWarning, match="come from two readers"):  # only one is shuffled later
+        graph = wb.outputs(first=one.images, second=both[1])
 
 
 @pytest.mark.parametrize("options", [{"random_shuffle": True, "seed": 3}, {"sampler": "random"}])

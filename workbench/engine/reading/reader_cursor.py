@@ -217,7 +217,7 @@ class ReaderCursor:
         most = self._samples_before(index + 2) - self._looked_at
         for sample in islice(self._ahead, max(0, most)):
             self._looked_at += sample.counted
-            if sample.mask or sample.sides:
+            if sample.mask or sample.sides or kind.targets == "boxes":
                 self._sized[sample.name] = sample
             if sample.fault:
                 self._at_fault[sample.name] = sample.fault

@@ -74,7 +74,7 @@ def length_warnings(graph: Graph, facts: Mapping[str, DataFacts]) -> Iterator[Fa
         for source in graph.sources
         if source.id in used and (found := facts.get(source.dataset, NO_FACTS)).count
         if source.finds_data and "sequence_length" not in load_source(source.kind).begins
-        if not is_sampled(source) and not source.args.get("skip_empty")
+        if "indices" not in source.args and not source.args.get("skip_empty")
     ]
     for source, found in counted[1:]:
         first, other = counted[0]
@@ -118,7 +118,7 @@ def _same_order(one: Source, other: Source) -> bool:
     for source in (one, other):
         options = {**source.args, **source.inputs}
         shuffled = options.pop("random_shuffle", is_sampled(source))
-        if separate and not shuffled:
+        if separate and not shuffled and not options.get("shuffle_after_epoch"):
             options = {name: value for name, value in options.items() if name in _ORDERING}
             keys.append((options, "", None))
         else:

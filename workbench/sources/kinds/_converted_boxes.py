@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample
 from workbench.sources.annotation_faults import box_fault
+from workbench.sources.class_folders import IMAGES
 from workbench.sources.kinds.coco import OUTLINES, Coco, remarks_of
 
 
@@ -151,7 +152,9 @@ class ConvertedBoxes(Coco):
 
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         try:
-            yield from sorted({os.path.dirname(path) for path in self.files_of(dataset)})
+            files = self.files_of(dataset)
+            yield from sorted({os.path.dirname(path) for path in files})
+            yield from (path for path in files if not path.lower().endswith(IMAGES))
         except (OSError, ValueError):
             yield dataset.location  # the reader reports the cause
 

@@ -246,6 +246,8 @@ class ImageMasks(SourceKind):
     def watched_paths(self, dataset: Dataset) -> Iterator[str]:
         yield dataset.location
         yield from filter(None, pair_folders(dataset.location))
+        with suppress(DataError):  # the reader reports the cause
+            yield from (mask for _, mask in self._pairs(dataset) if mask)
 
     def nothing_found(self, dataset: Dataset) -> str:
         return (
