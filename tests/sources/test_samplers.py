@@ -355,7 +355,9 @@ def test_images_without_a_mask_have_no_number(tmp_path: Path) -> None:
     for folder, left in (("images", [0, 1, 2]), ("masks", [0, 2])):
         (tmp_path / folder).mkdir()
         for number in left:
-            Image.new("L", (8, 8), number).save(tmp_path / folder / f"{number}.png")
+            Image.new("RGB", (8, 8), (number,) * 3).save(tmp_path / folder / f"{number}.png")
+    found = wb.read(tmp_path, weights=[0, 1]).decode().with_settings(batch_size=2).batch(0)
+    assert {*numbers(found["masks"]), *numbers(found.images)} == {2}
     with pytest.raises(DataError, match=r"3 values, but .* has 0 classes and 2 samples"):
         wb.read(tmp_path, weights=[0, 0, 1])
 

@@ -113,7 +113,7 @@ def mask_numbers(content: bytes) -> Any:
     first = numbers[..., :1]
     grey = numbers.shape[2] < 3 or (numbers[..., :3] == first).all()
     steps = np.array([[1], [256], [65536]], np.int32)
-    return first if grey else numbers[..., :3] @ steps
+    return np.ascontiguousarray(first if grey else numbers[..., :3] @ steps)
 
 
 def read_pairs(masks: list[str], **options: Any) -> Any:
