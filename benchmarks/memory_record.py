@@ -1,0 +1,94 @@
+"""Compare the predicted memory of recipes with the peak of a process, and write the record.
+
+``python -m benchmarks.memory_record FOLDER`` makes three folders of photos (even sizes, mixed
+sizes, one of 12,000 x 9,000 pixels among small ones) and writes
+``assets/benchmarks/memory-2-cores.json``. Each process decodes the 32 largest images again and
+again, with ``MALLOC_MMAP_THRESHOLD_=65536``; takes about 15 minutes.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+import workbench as wb
+from workbench.catalog import load_catalog
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.resolved import resolve
+from workbench.health.memory import estimate_memory
+from workbench.sources import open_dataset
+
+RECIPES = [
+    *("imagenet-train", "imagenet-eval", "rotate-jitter", "cutout", "grid-mask", "aerial"),
+    *("robustness", "medical-gray", "chest-xray", "simclr", "two-view", "test-time-views"),
+]
+BATCH = 32
+RECORD = Path(__file__).parents[1] / "assets" / "benchmarks" / "memory-2-cores.json"
+RUN = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from pipe import build_pipeline
+pipe = build_pipeline(sys.argv[2])
+pipe.build()
+for number in range(6):
+    time.sleep(1.5 * (number > 2))  # first a fast consumer, then a slow one
+    batch = pipe.run()
+(line,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM:"))
+print(int(line.split()[1]) * 1024)
+"""
+
+
+def make_folders(root: Path) -> list[Path]:
+    """Write the largest 32 images of each folder of photos."""
+    chance = np.random.default_rng(0)
+    sides = [int(side) for side in chance.integers(1800, 2500, BATCH)]
+    sizes = {
+        "even": [(500, 375)] * BATCH,
+        "mixed": [(side, int(side * chance.uniform(0.9, 1.6))) for side in sides],
+        "giant": [(500, 375)] * (BATCH - 1) + [(12_000, 9_000)],
+    }
+    for name, each in sizes.items():
+        (root / name).mkdir(parents=True, exist_ok=True)
+        for number, (width, height) in enumerate(each):
+            small = chance.integers(0, 256, (height // 16, width // 16, 3), dtype=np.uint8)
+            image = Image.fromarray(small).resize((width, height), Image.Resampling.BICUBIC)
+            image.save(root / name / f"{number:02}.jpg", quality=85)
+    return [root / name for name in sizes]
+
+
+def measure(recipe: str, photos: Path, place: Path) -> dict[str, str | float]:
+    """Return the predicted and the measured peak of a recipe in MiB."""
+    settings = {"batch_size": BATCH, "num_threads": 2, "device": "cpu"}
+    graph = set_setting(wb.load_recipe(recipe), **settings)
+    place.mkdir(parents=True, exist_ok=True)
+    wb.export(graph, data=photos).write(place / "pipe.py")
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, str(place), str(photos)],
+        env=os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = estimate_memory(resolve(graph, load_catalog()), open_dataset(photos))
+    predicted = found.worst["cpu"]
+    assert predicted is not None
+    sizes = [round(each / 2**20, 1) for each in (predicted, int(done.stdout))]
+    print(f"{recipe:16}{photos.name:8}{sizes[0]:10,.1f}{sizes[1]:10,.1f}", flush=True)
+    row: dict[str, str | float] = {"recipe": recipe, "folder": photos.name}
+    return row | {"predicted_mib": sizes[0], "measured_mib": sizes[1]}
+
+
+if __name__ == "__main__":
+    work = Path(sys.argv[1])
+    folders = make_folders(work)
+    rows = [measure(recipe, photos, work / recipe) for recipe in RECIPES for photos in folders]
+    record = {
+        "command": "python -m benchmarks.memory_record FOLDER",
+        "batch_size": BATCH,
+        "rows": rows,
+    }
+    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
