@@ -211,6 +211,8 @@ def test_boxes_polygons_and_oriented_boxes_may_be_mixed(
     with pytest.warns(UserWarning, match="1 of 2 images read have a box beyond the edge"):
         batch = wb.read(str(copied)).with_settings(batch_size=2).batch(0)
     assert (batch.labels.shape, batch.classes) == ((2, 1), ())  # as with several boxes
+    weights = [1.0] * len([*(copied / "labels").iterdir()])
+    assert "sample_weights" in wb.read(copied, weights=weights).sources[0].args
     with pytest.raises(
         DataError, match="has boxes, but no polygons for the argument 'pixelwise_masks' of the"
     ):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from itertools import chain, islice
 from typing import Any
 
@@ -68,7 +67,8 @@ def sampler_options(dataset: Dataset, sampler: Any, weights: Any) -> dict[str, A
 
 def _warn_of_order(dataset: Dataset) -> None:
     """Warn if DALI does not read the images of a COCO file in the order of the file."""
-    document = import_module("workbench.sources.kinds.coco").annotations_of(dataset)
+    kind: Any = load_source(dataset.kind)  # YOLO and VOC are read as COCO, in order
+    document = kind.document(dataset)
     ids = [image.get("id", 0) for image in document["images"]]
     if ids != sorted(ids):
         warn_caller(
