@@ -32,8 +32,9 @@ class ResolvedGraph(TypedGraph):
 
     facts: Mapping[str, DataFacts] = field(default_factory=dict)
     beside: Mapping[str, str] = field(default_factory=dict)
-    """Suffix of the data path for each constant in ``data_constants``. The exported program appends
-    the suffix to its own path without ``.py``."""
+    """Suffix for each constant in ``data_constants``. The exported program appends it to its own
+    path without ``.py``: with ``.photos``, ``train.py`` reads ``train.photos``.
+    """
     file: str = ""
     """File name of the exported program, or empty for the default name of the target."""
     hints: bool = False

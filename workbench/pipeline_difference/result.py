@@ -117,14 +117,14 @@ class PipelineDifference(DocumentedResult):
 
     @property
     def differ(self) -> bool:
-        """True if a compared image differs by more than rounding of floats, or in its shape."""
+        """True if a compared image differs in its shape, or by more than rounding errors."""
         return self.different > 0
 
     @property
     def equal(self) -> bool:
-        """True if everything was compared, and no image differs by more than rounding of floats.
+        """True if everything was compared, and no image differs by more than rounding errors.
 
-        False if random values were fixed and the random arguments are not known to be equal.
+        Always False if random values were fixed and the random arguments were not compared.
         """
         incomplete = self.failed or self.interrupted or self.not_compared
         known = self.random != "not compared"

@@ -22,7 +22,7 @@ from workbench.sources import open_datasets
 from workbench.ui.app.actions import ACTIONS
 from workbench.ui.contract.action import parse_action
 from workbench.ui.speed.panel import SpeedPanel
-from workbench.ui.speed.speed_actions import GraphFromRecord, SpeedAction
+from workbench.ui.speed.speed_actions import RecordEdit, SpeedAction
 
 NO_GPU = replace(MACHINE, gpu="", gpu_memory_gib=0.0, driver="", no_gpu="there is no GPU", cores=2)
 PATIENCE = 90.0
@@ -51,7 +51,7 @@ class Bed:
             assert isinstance(parsed, SpeedAction)
             self.speed.apply(lambda: parsed.act(self.speed, self.graph, self.data))
 
-    def edited(self, action: GraphFromRecord, graph: Graph | None = None) -> Graph:
+    def edited(self, action: RecordEdit, graph: Graph | None = None) -> Graph:
         """The graph that an action makes of this one, or of another."""
         edited, said = action.edited(self.speed, graph or self.graph)
         self.speed.show_message(said)

@@ -37,9 +37,10 @@ Over = Literal["threads", "pipelines", "workers"]
 
 @dataclass(frozen=True, slots=True)
 class ScalingPoint:
-    """One row of a scaling run, with its speed-up over the first row with a result in its series.
+    """One row of a scaling run. Its speed-up is relative to the first measured row of its series.
 
-    ``efficiency`` is the speed-up relative to linear scaling. Both are 0 without a result.
+    ``efficiency`` is the speed-up divided by that of linear scaling. Both are 0 if this row has no
+    result.
     """
 
     count: int

@@ -36,9 +36,10 @@ class _Chain:
 
 
 def view_functions(emitter: Emitter) -> tuple[Lines, list[Node]]:
-    """Return the code of the view functions, and the graph's nodes with chains replaced by calls.
+    """Return the code of the view functions, and the nodes with each view's chain as one call.
 
-    Also renames the emitter's variables for a pipeline that calls the functions.
+    Side effect: renames variables of ``emitter``, so that the pipeline's code uses the results of
+    these calls.
     """
     alike: dict[tuple[str, ...], list[_Chain]] = {}
     flows = emitter.resolved.types

@@ -17,7 +17,8 @@ from workbench.engine.resources.batch_store import Memory
 from workbench.engine.resources.machine import describe_machine
 
 KEPT_AT_MOST = 2 * 2**30
-"""Maximum cache size in bytes. 50 stages of 64 photos of 640x480 pixels as 8-bit RGB need 2.9 GB.
+"""Maximum cache size in bytes, even if ``SHARE`` allows more. Enough for the outputs of 36 nodes,
+each 64 photos of 640x480 pixels as 8-bit RGB.
 """
 SHARE = 8
 """Divisor for the default cache limits: 1/8 of the machine's and 1/8 of the GPU's memory."""

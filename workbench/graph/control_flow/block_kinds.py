@@ -120,7 +120,7 @@ class BlockKind:
         return max(1, self.repetitions(block) or 1)
 
     def may_skip(self, block: Node) -> bool:
-        """Return whether a sample may skip all bodies of a block that runs them consecutively."""
+        """Return whether a sample may skip every body of a block that runs them in sequence."""
         return True
 
     # Texts

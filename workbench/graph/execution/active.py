@@ -31,10 +31,10 @@ def active_graph(graph: Graph, catalog: Catalog) -> Graph:
 
 
 def with_step_followers(graph: Graph, catalog: Catalog) -> Graph:
-    """Return the active part with followers for each intermediate image, not only the last one.
+    """Return the active part of the graph, with annotation followers for every intermediate image.
 
-    They provide annotations for previews of single steps; no output depends on them. After blocks
-    no followers are added, because the blocks would be computed again.
+    The added followers are only for previews of single steps, and no output depends on them. None
+    are added after a block, because they would make the block run again.
     """
     graph = without_loose(without_muted(graph, catalog))
     made: dict[tuple[str, str], str] = {}

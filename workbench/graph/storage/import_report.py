@@ -42,12 +42,12 @@ class ImportIssue:
     the part behaves differently from the original; ``refused``: the part was omitted; ``fault``:
     the part was imported, but the workbench cannot run it unchanged."""
     node: str
-    """Id of the node; empty if the issue concerns the whole pipeline."""
+    """Id of the node, or name of the transform; empty if the issue concerns the whole pipeline."""
     place: str
     """Location in the imported program, such as ``train.py:12``; empty if unknown."""
     why: str
     made: str = ""
-    """Id of the first node created for a transform, if ``node`` is the transform's name."""
+    """Id of the first node created for a transform, or empty if ``node`` is the id of a node."""
 
     def __str__(self) -> str:
         return _line(self, [self.node])

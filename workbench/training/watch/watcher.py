@@ -232,9 +232,9 @@ class Watch:
             self._finish()
 
     def _repeat(self, batch: Any, most: int, replaces: bool) -> Generator[Any, None, int]:
-        """Repeat a batch to measure the ceiling, unless that would break the training.
+        """Repeat a batch to measure the ceiling, unless that would disrupt training.
 
-        Returns how often the batch was repeated.
+        Returns the number of repetitions.
         """
         recorder = self._recorder
         count = 0

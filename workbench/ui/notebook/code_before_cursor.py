@@ -177,7 +177,7 @@ def attribute(owner: Any, name: str) -> Any:
 
 
 def result_of(function: Any) -> Any:
-    """Return the value that a function of the workbench would return; None if unknown."""
+    """Infer what a function of the workbench returns without calling it; None if unknown."""
     owner = getattr(function, "__self__", None)
     if isinstance(owner, NodeHandle):
         return owner._graph

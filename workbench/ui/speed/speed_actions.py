@@ -166,7 +166,7 @@ class ExportRecords(SpeedAction, tag="export", frozen=True):
         panel.export(self.kind, self.ids, self.view)
 
 
-class GraphFromRecord(Action, frozen=True):
+class RecordEdit(Action, frozen=True):
     """Base class of edits that apply the result of a record. The panel displays the message."""
 
     def edited(self, panel: SpeedPanel, graph: Graph) -> tuple[Graph, str]:
@@ -179,7 +179,7 @@ class GraphFromRecord(Action, frozen=True):
         model.history.push(graph)
 
 
-class Adopt(GraphFromRecord, tag="adopt", frozen=True):
+class Adopt(RecordEdit, tag="adopt", frozen=True):
     """Change the graph's settings to the best setting of a record."""
 
     record: str
@@ -194,7 +194,7 @@ class Adopt(GraphFromRecord, tag="adopt", frozen=True):
         return adopt_config(graph, config), note
 
 
-class ApplyRewrites(GraphFromRecord, tag="take_rewrites", frozen=True):
+class ApplyRewrites(RecordEdit, tag="take_rewrites", frozen=True):
     """Apply rewrites that a record proposes."""
 
     record: str
