@@ -67,7 +67,7 @@ def write(path: Path, files: dict[str, bytes]) -> Path:
     ("files", "words"),
     [
         ({}, "is empty"),
-        ({"0.cls": b"1"}, "the first 1 samples can be used .0: it has no image"),
+        ({"0.cls": b"1"}, "the first samples can be used .1 checked; 0: it has no image"),
         (
             {"0.jpg": JPEG, "0.cls": b"dog"},
             "its component 'cls' is 'dog'.* digits, without a line break",
@@ -387,10 +387,10 @@ def damaged_archive(photos: Path, tmp_path: Path) -> Path:
         3,
         [
             (["0004.jpg"], {"0004.cls": "it has no image"}),
-            (["0004.cls"], {"0004.jpg": "it has no cls"}),
+            (["0004.cls"], {"0004.jpg": "it has no component 'cls'"}),
             (["0004.jpg", "0004.cls"], {}),
             (["0000.jpg"], {"0000.cls": "it has no image"}),
-            (["0009.cls"], {"0009.jpg": "it has no cls"}),
+            (["0009.cls"], {"0009.jpg": "it has no component 'cls'"}),
             (
                 ["0002.cls", "0003.jpg", "0007.jpg"],
                 dict.fromkeys(["0002.jpg", "0003.cls", "0007.cls"]),
