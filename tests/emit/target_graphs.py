@@ -29,7 +29,7 @@ TRANSFORMS = {
     **FOLDERS,
     "augmix": r"mixed: .* has no random\.beta, .* Remove the node, or export for pytorch",
     "chest-xray": r"affine: .* samples its own affine map .* and accepts no matrix\. Remove",
-    "colour-constancy": r"normalize\.std: .* does not sample 'std'\. Change this argument",
+    "colour-constancy": r"normalize\.std: .* a fixed 'std', but it is random\. Set a fixed value",
     "ct-slice": r"restored_2: .* this combines 2 images\. Remove the node",
     "document-warp": r"warp: .* samples its own perspective and accepts no matrix\. Remove",
     "grid-mask": r"mask: .* grid.*\. Remove the node",

@@ -128,9 +128,9 @@ def test_what_cannot_be_shown_again_is_told(photos: Path) -> None:
     graph = load_recipe("rotate-jitter")
     file = str(next(photos.rglob("*.jpg")))
     values = dict.fromkeys(("brightness", "contrast", "hue", "saturation", "mirror"), 1)
-    with pytest.raises(wb.GraphError, match="The value of angle is missing"):
+    with pytest.raises(wb.GraphError, match="The value of 'angle' is missing"):
         wb.replay(graph, file, values, photos)
-    with pytest.raises(wb.GraphError, match="angel is not a generator"):
+    with pytest.raises(wb.GraphError, match="'angel' is not a generator"):
         wb.replay(graph, file, {**values, "angel": 1}, photos)
     with pytest.raises(wb.DataError, match="has no file"):
         wb.replay(graph, "none.jpg", {**values, "angle": 1}, photos)

@@ -218,7 +218,7 @@ def without_images(graph: Graph) -> Graph:
 def test_arrays_are_refused_with_a_remedy_that_works(folder: Path, target: str) -> None:
     graph = without_images(coco_start(folder))
     with pytest.raises(
-        GraphExportError, match="the length of boxes differs between images"
+        GraphExportError, match="the length of 'boxes' differs between images"
     ) as found:
         export(graph, target, CATALOG)
     assert "Add a pad with axes 0" in str(found.value)

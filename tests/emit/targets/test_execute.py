@@ -178,7 +178,7 @@ def outputs_of(graphs: dict[str, Graph]) -> str:
 @pytest.mark.parametrize("target", HOLD_NO_BLOCK)
 def test_a_target_that_cannot_hold_a_block_says_so(target: str) -> None:
     with pytest.raises(
-        GraphExportError, match=r"^outer: .* not support if.*Export the graph as a script"
+        GraphExportError, match=r"^outer: .* not support 'if'.*Export the graph as a script"
     ):
         export(RECIPES[BLOCKS], target, CATALOG)
 
@@ -408,7 +408,8 @@ def test_a_captured_loop_goes_on_into_the_next_epoch_and_takes_one_seed_twice(
 
 def test_capture_is_for_the_dynamic_mode() -> None:
     with pytest.raises(
-        GraphExportError, match=r"The target 'jax' has no capture mode\. .* or for dynamic\."
+        GraphExportError,
+        match=r"The target 'jax' has no capture mode\. .* or for the target dynamic\.",
     ):
         export(load_recipe("cutout"), "jax", CATALOG, with_="capture")
 
@@ -462,7 +463,7 @@ def test_two_ranks_of_two_pipelines_lose_and_double_nothing(
 
 @pytest.mark.parametrize("target", sorted(set(target_names()) - set(ABLE)))
 def test_a_target_of_one_pipeline_says_so(target: str) -> None:
-    with pytest.raises(GraphExportError, match=rf"pipelines is 2, but the target {target} runs "):
+    with pytest.raises(GraphExportError, match=rf"pipelines is 2, but the target '{target}' runs "):
         export(set_setting(load_recipe("cutout"), pipelines=2), target, CATALOG)
 
 

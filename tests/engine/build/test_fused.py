@@ -108,7 +108,7 @@ def test_so_is_what_was_not_proven_for_a_type() -> None:
     graph = chain_graph("resize", "cast", "hue", resize={"size": (32.0, 32.0)})
     graph = set_arg(graph, CATALOG, "cast", "dtype", "FLOAT")
     graph, block = wrap_in_block(graph, CATALOG, ["hue"])
-    with pytest.raises(GraphEditError, match="exact for UINT8 only, but its input is FLOAT"):
+    with pytest.raises(GraphEditError, match="its input is FLOAT, and only with UINT8 do"):
         fuse(graph, CATALOG, block)
 
 

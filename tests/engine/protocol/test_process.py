@@ -158,9 +158,9 @@ def test_a_worker_that_ends_by_itself(
         (
             signal.SIGFPE,
             ["a.jp2"],
-            r"running 'decode'\. It decoded a\.jp2: remove that file\. The graph",
+            r"running 'decode'\. The file was a\.jp2: remove it\. The graph",
         ),
-        (signal.SIGSEGV, list("abcdefghij"), r"decoded a, b, c, d, e, f, g, h and 2 more\. `work"),
+        (signal.SIGSEGV, list("abcdefghij"), r"batch were a, b, c, d, e, f, g, h and 2 more\. `work"),
         (signal.SIGFPE, [], r"running 'decode'\. The graph"),
         (signal.SIGKILL, ["a.jp2"], r"from outside while running 'decode'\. The graph"),
     ],

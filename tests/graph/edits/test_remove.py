@@ -253,7 +253,7 @@ def test_a_decoder_that_does_more_stays_and_says_what_it_lacks(tmp_path: Path) -
     graph = load_recipe("rotate-jitter")
     decode = replace(graph.node("decode"), op="decoders.image_random_crop")
     graph = graph.replace_node(decode)
-    words = r"uses jpegs of .* NumPy files .* has only images and"
+    words = r"uses 'jpegs' of .* NumPy files .* has only 'images' and"
     with pytest.raises(DataError, match=words):
         with_datasets(graph, {"data": Dataset("numpy_files", str(write_volumes(tmp_path)))})
 

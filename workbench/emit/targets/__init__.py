@@ -435,7 +435,8 @@ def _emitter(name: str, target: Target, with_: str) -> Emit:
         if target.capture is None:
             able = ", ".join(each for each, other in every if other.capture is not None)
             raise GraphExportError(
-                f"The target {name!r} has no capture mode. Export without capture, or for {able}."
+                f"The target {name!r} has no capture mode. Export without capture, or for the "
+                f"target {able}."
             )
         return target.capture
     emit = target.training if training and target.training is not None else target.emit

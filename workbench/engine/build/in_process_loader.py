@@ -401,8 +401,8 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
             bad = next((s for s in list_samples(each) if s.fault), None) if each.in_memory else None
             if bad is not None:
                 raise DataError(
-                    f"Sample {bad.name} of {each} cannot be used: {bad.fault}. Fix or remove this "
-                    "sample; wb.check_folder(data) lists all bad samples."
+                    f"Sample {bad.name} of the data ({each}) cannot be read: {bad.fault}. Fix or "
+                    "remove this sample; wb.check_folder(data) lists all bad samples."
                 ) from None
         files = [each for each in data.values() if not each.in_memory]
         if not files:

@@ -195,10 +195,10 @@ def _files(process: WorkerProcess) -> str:
     more = f" and {len(files) - _MOST_FILES:,} more" if len(files) > _MOST_FILES else ""
     listed = f"{', '.join(map(printable, files[:_MOST_FILES]))}{more}"
     if len(files) == 1:
-        return f" It decoded {listed}: remove that file."
+        return f" The file was {listed}: remove it."
     return (
-        f" It decoded {listed}. `workbench check DATA --full` decodes each file separately and "
-        "names the faulty one."
+        f" The files of the batch were {listed}. `workbench check DATA --full` decodes each file "
+        "separately and names the faulty one."
     )
 
 

@@ -410,9 +410,8 @@ def _joined_data(graph: Graph, other: Graph) -> Datasets | None:
         kind = load_source(dataset.kind)
         if name in datasets and kind.identity(datasets[name]) != kind.identity(dataset):
             raise GraphEditError(
-                f"{datasets[name].location or 'data in memory'} and "
-                f"{dataset.location or 'other data in memory'} are both named {name!r}. To read "
-                "both, name one of them: wb.read({'others': PATH})."
+                f"Two data sets, {datasets[name]} and {dataset}, are both named {name!r}. To read "
+                "both, name one of them: wb.read({'others': DATA})."
             )
     return {**(other.datasets or {}), **datasets} or None
 

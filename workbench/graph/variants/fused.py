@@ -143,8 +143,8 @@ def _require_exact(body: Graph, catalog: Catalog, parts: _Parts, form: FusedForm
     flow = infer_types(body, catalog).get(parts.fed[node.inputs[parts.data]], TensorType())
     if form.types and flow.dtype not in form.types:
         raise GraphEditError(
-            f"{refused}its neutral arguments are exact for {' or '.join(form.types)} "
-            f"only, but its input is {flow.dtype or 'another type'}."
+            f"{refused}its input is {flow.dtype or 'of an unknown type'}, and only with "
+            f"{' or '.join(form.types)} do its neutral arguments keep every bit."
         )
 
 

@@ -88,7 +88,11 @@ class Step:
         """Return the value of an argument. Raises GraphExportError if it is random."""
         found = self.value(name)
         if isinstance(found, RandomRange):
-            raise self.refusal(f"does not sample {name!r}", name)
+            raise self.extractor.refusal(
+                f"{self.node.id}.{name}",
+                f"accepts only a fixed {name!r}, but it is random",
+                "Set a fixed value",
+            )
         return found
 
     def items(self, name: str) -> tuple[Any, ...]:
