@@ -63,11 +63,11 @@ FILES: Mapping[str, tuple[Callable[[], bytes], Decoder]] = {
     "411.jpg": (lambda: sampled(4, 1), "CUDA"),
     "progressive.jpg": (lambda: stored(progressive=True), "CUDA"),
     "large.jpg": (large, "CUDA"),
-    "cmyk.jpg": (lambda: stored(mode="CMYK"), "CPU"),
+    "cmyk.jpg": (lambda: stored(mode="CMYK"), "CUDA"),
     "jpeg2000.jp2": (lambda: stored("JPEG2000"), "CUDA"),
     "tiff.tif": (lambda: stored("TIFF"), "CUDA"),
     "lzw.tif": (lambda: stored("TIFF", compression="tiff_lzw"), "CUDA"),
-    "bilevel.tif": (lambda: stored("TIFF", mode="1"), "CPU"),
+    "cmyk.tif": (lambda: stored("TIFF", mode="CMYK"), "CPU"),
     "png.png": (lambda: stored("PNG"), "CPU"),
     "webp.webp": (lambda: stored("WEBP"), "CPU"),
     "bmp.bmp": (lambda: stored("BMP"), "CPU"),
@@ -151,6 +151,7 @@ def test_damaged_files_are_unknown_and_other_data_refused(tmp_path: Path, shapes
         assert decoder_of(io.BytesIO(data))[0] == "unknown"
     assert decoder_of(io.BytesIO(b"text"))[:2] == ("unknown", "not an image")
     assert decoder_of(io.BytesIO(stored("GIF")))[0] == "unknown"
+    assert "BitsPerSample" in decoder_of(io.BytesIO(stored("TIFF", mode="1")))[2]
     with pytest.raises(DataError, match="is not decoded by"):
         wb.decoder_coverage(shapes / "numpy")
     with pytest.raises(DataError):

@@ -205,7 +205,9 @@ def test_a_data_set_that_raises_is_told_with_the_sample() -> None:
     assert {*batch.errors} == {"2"}
     assert "the disk is gone" in repr(batch)
     assert batch.plot().axes[2].get_title() == "replaces 2"
-    with pytest.raises(wb.DataError, match=r"Sample 2 of the data .Broken .* RuntimeError: the disk"):
+    with pytest.raises(
+        wb.DataError, match=r"Sample 2 of the data .Broken .* RuntimeError: the disk"
+    ):
         next(iter(wb.loader(graph, library="numpy")))
 
 

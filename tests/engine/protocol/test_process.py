@@ -160,7 +160,11 @@ def test_a_worker_that_ends_by_itself(
             ["a.jp2"],
             r"running 'decode'\. The file was a\.jp2: remove it\. The graph",
         ),
-        (signal.SIGSEGV, list("abcdefghij"), r"batch were a, b, c, d, e, f, g, h and 2 more\. `work"),
+        (
+            signal.SIGSEGV,
+            list("abcdefghij"),
+            r"batch were a, b, c, d, e, f, g, h and 2 more\. `work",
+        ),
         (signal.SIGFPE, [], r"running 'decode'\. The graph"),
         (signal.SIGKILL, ["a.jp2"], r"from outside while running 'decode'\. The graph"),
     ],
