@@ -208,7 +208,7 @@ MISTAKES = {
     # The wrong place
     'wb.outputs(x=g.images, y=wb.read("photos/cat").decode().images)': (
         "GraphEditError",
-        "name one of them: wb.read({'others': PATH})",
+        "name one of them: wb.read({'others': DATA})",
     ),
     "wb.read([np.zeros((8, 8, 3), np.uint8)]).flip()": ("GraphFaultsError", "call .decode() after"),
     'wb.read("photos").resize(size=(64, 64))': ("GraphFaultsError", ".decode()"),

@@ -265,7 +265,7 @@ CHAINS = st.lists(
 
 @pytest.mark.filterwarnings("ignore:.*does not change the images")
 @pytest.mark.parametrize(
-    "count", [4, pytest.param(1000, marks=[pytest.mark.thorough, pytest.mark.timeout(2400)])]
+    "count", [4, pytest.param(250, marks=[pytest.mark.thorough, pytest.mark.timeout(2400)])]
 )
 def test_named_points_are_where_their_matrices_put_them(
     tmp_path_factory: pytest.TempPathFactory, count: int

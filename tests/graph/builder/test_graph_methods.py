@@ -95,7 +95,7 @@ def test_the_same_objects_are_the_same_data() -> None:
     assert len(made.sources) == 2
     assert made.datasets is not None
     assert {*made.datasets} == {"data", "masks"}
-    with pytest.raises(wb.GraphEditError, match="data in memory"):
+    with pytest.raises(wb.GraphEditError, match="a list of 2 images"):
         wb.outputs(a=first.images, b=wb.read([one, one]).decode().images)
 
 

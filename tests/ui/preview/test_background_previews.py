@@ -131,7 +131,7 @@ def test_what_a_node_gives_is_there_at_once_and_its_time_soon(ready: Ready) -> N
     assert step["outputs"][1]["text"] == screen.header["tiles"][2]["label"]
     model.receive("canvas", "detail_of", "nowhere")
     header, _ = until(screen, ("canvas", "detail"), lambda h: h["node"] == "nowhere")
-    assert "nowhere was not run" in header["error"]
+    assert "'nowhere' was not run" in header["error"]
     model.receive("canvas", "detail_of", "")
     assert screen["canvas", "detail"] == b""
 

@@ -204,7 +204,9 @@ def test_what_fails_is_not_said_to_be_computed(make: Make) -> None:
     assert screen["preview", "compared"] == b""
 
     model.act("preview", {"do": "compare_with_file", "name": "notes.json", "text": "{"})
-    assert screen["bar", "message"].startswith("Cannot compare with notes.json. This is not")
+    assert screen["bar", "message"].startswith(
+        "Cannot compare with notes.json. The text is not valid JSON"
+    )
     assert found(screen)["name"] == "cut.json", "what was compared with stays"
 
 
