@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
-from workbench.sources.kinds.records.webdataset import WEBDATASET, read_shards
+from workbench.sources.kinds.records.webdataset import WEBDATASET, read_digits, read_shards
 
 _TIMEOUT = 2.0
 """Timeout in seconds of the connection check, which avoids DALI's longer retries."""
@@ -260,7 +260,7 @@ class RemoteWebDataset(Bucket):
     located_by = WEBDATASET.located_by
     find = staticmethod(find_remote_shards)
     reader = staticmethod(read_shards)
-    helpers: tuple[Any, ...] = (list_remote_shards,)
+    helpers: tuple[Any, ...] = (list_remote_shards, read_digits)
     imports: tuple[str, ...] = ("re",)
 
     def _cloud(self, dataset: Dataset) -> Bucket:
