@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.arguments import format_value, warn_caller
+from workbench.arguments import warn_caller
 from workbench.errors import DataError
 from workbench.sources import Dataset, Sample, SourceKind
 from workbench.sources.kinds._sampler import Sampler
@@ -39,7 +39,6 @@ from workbench.sources.python_data import (
     LABEL_FAULT,
     class_names_of,
     describe,
-    element_type_fault,
     facts_of,
     require_images,
     require_readable,
@@ -133,9 +132,10 @@ def split_row(row: Any) -> tuple[Any, int]:
     )
     if number.shape not in ((), (1,)) or not whole:  # pandas converts a column with gaps to floats
         names = ", or set data.classes to their names" if number.dtype.kind == "U" else ""
+        found = number.tolist()
         raise ValueError(
-            f"its label is {format_value(number.tolist())}. Use one integer per sample, with "
-            f"classes numbered from 0{names}"
+            f"its label is {repr(found)[:60]} ({type(found).__name__}). Use one integer per "
+            f"sample, with classes numbered from 0{names}"
         )
     if not -(2**31) <= number < 2**31:
         raise ValueError(f"its label is {label}, which exceeds 32 bits. Number the classes from 0")
@@ -168,8 +168,7 @@ def encode_image(image: Any) -> Any:
     if type(image).__module__.startswith("torch") and pixels.ndim == 3 and ends == (True, False):
         pixels = np.moveaxis(pixels, 0, 2)  # PyTorch puts channels first
     if pixels.dtype != np.uint8:
-        reason = element_type_fault(image if hasattr(image, "dtype") else pixels)
-        raise TypeError(f"it {reason}".removesuffix("."))
+        raise TypeError(f"its values have type {pixels.dtype}. Use uint8 from 0 to 255")
     shape = (*pixels.shape, 1)[:3]
     if shape[2] not in (1, 3):
         raise ValueError(f"its shape is {pixels.shape}. Use (height, width, 1 or 3 channels)")
