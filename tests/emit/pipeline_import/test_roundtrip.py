@@ -6,6 +6,8 @@ of each other kind of part goes through every target.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -134,6 +136,24 @@ def test_a_pipeline_that_a_loader_makes_needs_its_arguments(tmp_path: Path) -> N
     args = {"device": "cpu", "seed": 42, "shard_id": 0, "num_shards": 1}
     settings = {"batch_size": 64, "num_threads": 4, "device_id": None}
     assert_the_same(graph, from_file(program, args={"data": "photos", **args, **settings}))
+
+
+def test_programs_of_every_source_define_the_names_that_they_use(tmp_path: Path) -> None:
+    for kind in KINDS:
+        graph = of_kind(kind)
+        graphs = {"": graph}
+        if load_source(kind).sampled is not None:
+            (reader,) = graph.sources
+            sampled = graph.replace_node(replace(reader, args={"sampler": "random"}))
+            graphs |= {"sampled": sampled} if not check_graph(sampled, CATALOG) else {}
+        for name, each in graphs.items():
+            text = export(each, "script", plain=True).main.text
+            (tmp_path / f"{kind.replace(':', '_')}_{name}.py").write_text(text)
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache"]
+    done = subprocess.run(
+        [*command, "--select", "F821", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.thorough
