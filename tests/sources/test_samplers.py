@@ -490,3 +490,19 @@ def test_an_exported_program_is_read_back(plain: bool, animals: Path, tmp_path: 
     found = wb.from_file(path, args={"data": str(animals)}).graph
     assert found.sources[0].args == graph.sources[0].args
     assert found.sources[0].kind == "folder"
+
+
+@pytest.mark.parametrize(
+    "place", ["yolo/data.yaml", "voc", "coco/annotations.json", "segmentation"]
+)
+def test_a_plain_program_of_annotated_data_is_read_back(
+    place: str, shapes: Path, tmp_path: Path
+) -> None:
+    data = str(shapes / place)
+    graph = wb.read(data, sampler="random", repeats=2).decode().resize(size=(8, 8))
+    path = tmp_path / "pipe.py"
+    path.write_text(wb.export(graph, "script", plain=True).main.text)
+    found = wb.from_file(path, args={"data": data})
+    (source,), (given,) = found.graph.sources, graph.sources
+    assert (source.op, source.kind, source.args) == (given.op, given.kind, given.args)
+    assert "opaque" not in {each.kind for each in found.report.entries}

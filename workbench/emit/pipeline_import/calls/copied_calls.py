@@ -57,9 +57,10 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
         first = next((e for e in made if e[0] in used and e[0] != last), reader.outputs[0])
         between: list[tuple[str, Device]] = []
         if len(kind.outputs) > 2:  # encoded images, which the reader itself outputs
-            first = reader.outputs[0]
+            if reader.outputs[0][0] in used:  # not the file names that a sampler outputs
+                first = reader.outputs[0]
             known = [e for e in made if e[0] in used and e[0] not in (first[0], last)]
-            between = (known or [reader.outputs[1]])[: len(kind.outputs) - 2]
+            between = (known or [*reader.outputs[1:2]])[: len(kind.outputs) - 2]
         device = reader.device
         if kind.pixels:
             on_gpu = "gpu" in (device, used.get(first[0]))
@@ -78,6 +79,8 @@ def without_reader_calls(pipeline: TracedPipeline) -> TracedPipeline:
         if len(kind.outputs) == 1:  # computed in the function
             outputs = (next((e for e in made if e[0] in used), first),)
             outputs = ((outputs[0][0], first[1]),) if kind.pixels else outputs
+        if len(ports) != len(outputs):  # those of one call of external_source
+            ports = ()
         folded[reader.name] = replace(
             reader,
             schema=reader.schema.replace("___", "__"),  # DALI's own name of the TFRecord reader

@@ -180,7 +180,7 @@ def _operator(
         if isinstance(folder, list | tuple):  # for one file, or for too many to list
             folder = folder[0] if len(folder) == 1 else given.get(_FOLDER)
         found = {_FOLDER, *_LISTED} | kind.located_by
-        known = given.keys() if kind.options is None else kind.options
+        known = {*given} if kind.options is None else {*kind.options, *SAMPLER_OPTIONS}
         if op.kind:
             selecting = found | set(SELECTING)
             lost = [
