@@ -415,7 +415,7 @@ def _module_of(value: Any) -> str:
 
 
 def _is_same(one: Any, other: Any) -> bool:
-    if one == other and isinstance(one, MethodType):
+    if isinstance(one, MethodType) and one == other:
         return True
     if one is other or inspect.isgenerator(other):
         return True
