@@ -214,7 +214,7 @@ def soak(engine: Engine, data: Path, edits: int, seed: int = 0, compare_each: in
             runs = True
         except WorkerLostError as error:
             nodes = [node for node in editor.graph.nodes if node.id in error.nodes]
-            found.changes_result.append(f"edit {number}: {error}\n{nodes}")
+            found.lost.append(f"edit {number}: {error}\n{nodes}")
             for figures in (found.resident, found.released, found.threads):
                 figures.clear()
             editor.unfit |= {node.op for node in nodes} if len(nodes) == 1 else set()

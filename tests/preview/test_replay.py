@@ -353,4 +353,4 @@ def test_random_edits_show_what_the_export_gives(photos: Path, edits: int) -> No
         assert engine.pid is not None, "the worker is there after all of it"
     assert found.shown > edits / 3
     assert found.compared >= 1
-    assert not found.changes_result, "\n".join(found.changes_result)
+    assert not found.lost, "\n".join(found.lost)
