@@ -16,7 +16,15 @@ from PIL import Image
 import workbench as wb
 from workbench.cli import main
 from workbench.errors import DataError
-from workbench.health.decoders import Decoder, decoder_of, read_jpeg_frame
+from workbench.health.decoders import (
+    Decoder,
+    DecoderCoverage,
+    DecoderUse,
+    decoder_of,
+    measured,
+    read_jpeg_frame,
+)
+from workbench.sources import list_samples, open_dataset
 
 random = np.random.default_rng(3)
 PHOTO = Image.fromarray(random.integers(0, 256, (12, 16, 3), np.uint8)).resize((320, 240))
@@ -164,3 +172,14 @@ def test_a_scan_of_one_component_is_found() -> None:
     frame = read_jpeg_frame(io.BytesIO(data[: at + 4] + b"\x01" + data[at + 5 :]))
     assert frame is not None
     assert (frame.in_one_scan, frame.sampling, frame.width) == (False, "4:4:4", 320)
+
+
+def test_why_a_time_was_not_measured_is_said(tmp_path: Path) -> None:
+    (tmp_path / "text.jpg").write_text("no image")
+    (sample,) = list_samples(open_dataset(tmp_path))
+    use = DecoderUse("CUDA", "CMYK JPEG", "four components", (sample.name,))
+    with wb.Engine() as engine:
+        found = measured(engine, use, [sample])
+    assert found.milliseconds is None
+    assert found.failure
+    assert f"not measured: {found.failure}" in str(DecoderCoverage(str(tmp_path), (found,)))

@@ -59,7 +59,7 @@ class DecoderUse:
 
     ``milliseconds`` is the measured time per image in a batch of such images. ``reencoded`` is the
     time per image after the images were stored as baseline JPEGs (quality 95, 4:2:0). None means
-    that a time was not measured.
+    that a time was not measured; ``failure`` is the reason if a GPU could not decode the images.
     """
 
     decoder: Decoder
@@ -68,6 +68,7 @@ class DecoderUse:
     names: tuple[str, ...]
     milliseconds: float | None = None
     reencoded: float | None = None
+    failure: str = ""
 
     @property
     def count(self) -> int:
@@ -126,6 +127,8 @@ class DecoderCoverage:
                     gain = each.milliseconds / each.reencoded
                     times += f"; {each.reencoded:.3f} ms as baseline JPEG 4:2:0 ({gain:.1f} times)"
                 found.append(f"{'':30}{times}")
+            if each.failure:
+                found.append(f"{'':30}not measured: {each.failure}")
         engines = self.count - len(self.others)
         found.append(f"The JPEG engines decode {engines:,} of {self.count:,} images.")
         if cost := self._cost():
@@ -209,12 +212,12 @@ def decoder_coverage(
     if not machine.gpu:
         return DecoderCoverage(str(dataset), tuple(uses), note=machine.no_gpu)
     with Engine() as engine:
-        uses = [_measured(engine, each, found[each][:MEASURED]) for each in uses]
+        uses = [measured(engine, each, found[each][:MEASURED]) for each in uses]
     return DecoderCoverage(str(dataset), tuple(uses), machine.gpu)
 
 
-def _measured(engine: Engine, use: DecoderUse, samples: Sequence[Sample]) -> DecoderUse:
-    """Return ``use`` with its times, or unchanged if an image cannot be decoded."""
+def measured(engine: Engine, use: DecoderUse, samples: Sequence[Sample]) -> DecoderUse:
+    """Return ``use`` with its times, or with the reason why they were not measured."""
     if use.decoder == "unknown" or samples[0].with_pillow:
         return use
     try:
@@ -226,8 +229,8 @@ def _measured(engine: Engine, use: DecoderUse, samples: Sequence[Sample]) -> Dec
         if use.decoder != "JPEG engines":
             stored = [_as_baseline(image) for image in images]
             use = replace(use, reencoded=engine.call(time_decoding, stored))
-    except (OSError, ValueError, EngineError, PipelineError):
-        pass  # `check_folder` reports images that cannot be decoded
+    except (OSError, ValueError, EngineError, PipelineError) as error:
+        return replace(use, failure=str(error).partition("\n")[0] or type(error).__name__)
     return use
 
 
