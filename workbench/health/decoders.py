@@ -133,12 +133,9 @@ class DecoderCoverage:
         found.append(f"The JPEG engines decode {engines:,} of {self.count:,} images.")
         if cost := self._cost():
             found.append(cost)
-        if self.gpu:
-            found.append(
-                f"Decoders from the headers; times on {self.gpu}, in batches of {MEASURED}."
-            )
-        else:
-            found.append(f"Decoders from the headers, for a GPU with JPEG engines; {self.note}.")
+        how = f"times on {self.gpu}, in batches of {MEASURED}" if self.gpu else self.note
+        found.append(f"Decoders from the headers, for a GPU with JPEG engines (A100, H100); {how}.")
+        found.append("On other GPUs, CUDA decodes the images of the JPEG engines.")
         return found
 
     def _cost(self) -> str:
