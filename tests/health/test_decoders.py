@@ -22,9 +22,9 @@ from workbench.health.decoders import (
     DecoderUse,
     decoder_of,
     measured,
-    read_jpeg_frame,
 )
 from workbench.sources import list_samples, open_dataset
+from workbench.sources.jpeg_frame import read_jpeg_frame
 
 random = np.random.default_rng(3)
 PHOTO = Image.fromarray(random.integers(0, 256, (12, 16, 3), np.uint8)).resize((320, 240))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import statistics
-import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from workbench.engine.resources.machine import describe_machine
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, EngineError, PipelineError
 from workbench.sources import Location, Sample, list_samples, load_source, open_dataset
+from workbench.sources.jpeg_frame import read_jpeg_frame
 
 Decoder = Literal["JPEG engines", "CUDA", "CPU", "unknown"]
 DECODERS: tuple[Decoder, ...] = ("JPEG engines", "CUDA", "CPU", "unknown")
@@ -37,17 +37,6 @@ _QUALITY = 95
 _ENGINE_SIDE = 16_384
 """Largest side in pixels that the JPEG engines decode, measured on an H200."""
 _WARM_UP, _ROUNDS = 4, 12
-_SAMPLINGS = {
-    (1, 1): "4:4:4",
-    (2, 1): "4:2:2",
-    (2, 2): "4:2:0",
-    (1, 2): "4:4:0",
-    (4, 1): "4:1:1",
-    (4, 2): "4:1:0",
-    (2, 4): "4:1:0",
-}
-"""Name of each chroma subsampling, by the ratio of luma to chroma samples (horizontal, vertical).
-"""
 _ENGINE_SAMPLINGS = ("4:4:4", "4:2:2", "4:2:0", "4:4:0")
 _FRAMES = {1: "extended sequential", 2: "progressive", 3: "lossless"}
 _TIFF_BITS, _CMYK = (8, 16, 32), 5
@@ -307,65 +296,6 @@ def _decoder_of_tiff(tags: Mapping[int, Any], turned: bool) -> tuple[Decoder, st
     if tags.get(262) == _CMYK:
         return "CPU", "CMYK TIFF", "nvTIFF does not decode CMYK"
     return "CUDA", "TIFF", "the JPEG engines decode JPEG only"
-
-
-@dataclass(frozen=True, slots=True)
-class JpegFrame:
-    """Frame header of a JPEG (ITU-T T.81, B.2.2).
-
-    ``process`` is the number n of the marker SOFn: 0 is baseline, 2 is progressive. ``factors``
-    contains the horizontal and vertical sampling factors of each component. ``in_one_scan`` is True
-    if the first scan contains all components.
-    """
-
-    process: int
-    bits: int
-    width: int
-    height: int
-    factors: tuple[tuple[int, int], ...]
-    in_one_scan: bool
-
-    @property
-    def sampling(self) -> str:
-        """Chroma subsampling, such as 4:2:0; ``grey`` for one component, empty if unknown."""
-        if len(self.factors) == 1:
-            return "grey"
-        (across, down), *chroma = self.factors
-        if len(chroma) != 2 or chroma[0] != chroma[1] or 0 in chroma[0]:
-            return ""
-        (wide, high), _ = chroma
-        if across % wide or down % high:
-            return ""
-        return _SAMPLINGS.get((across // wide, down // high), "")
-
-
-def read_jpeg_frame(file: BinaryIO) -> JpegFrame | None:
-    """Return the frame header of the JPEG in ``file`` (from position 0), or None if it has none."""
-    file.seek(2)
-    frame: JpegFrame | None = None
-    while len(marker := file.read(2)) == 2 and marker[0] == 0xFF:
-        code = marker[1]
-        if code == 0xFF:  # fill byte
-            file.seek(-1, io.SEEK_CUR)
-            continue
-        if code == 0x01 or 0xD0 <= code <= 0xD8:  # no length
-            continue
-        size = file.read(2)
-        if len(size) < 2:
-            break
-        body = file.read(int.from_bytes(size, "big") - 2)
-        if 0xC0 <= code <= 0xCF and code not in (0xC4, 0xC8, 0xCC) and len(body) >= 6:
-            bits, height, width, count = struct.unpack(">BHHB", body[:6])
-            rows = [body[6 + 3 * i : 9 + 3 * i] for i in range(count)]
-            if any(len(row) < 3 for row in rows):
-                return None
-            factors = tuple((row[1] >> 4, row[1] & 15) for row in rows)
-            frame = JpegFrame(code - 0xC0, bits, width, height, factors, True)
-        if code == 0xDA:
-            if frame is None or not body:
-                return None
-            return replace(frame, in_one_scan=body[0] == len(frame.factors))
-    return frame
 
 
 def _decoder_of_jpeg(file: BinaryIO) -> tuple[Decoder, str, str]:
