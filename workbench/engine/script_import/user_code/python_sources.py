@@ -218,7 +218,7 @@ def python_source_arguments(group: Any, sources: FedSources) -> tuple[dict[str, 
         return f"another source has a different function named {name}"
     used = [*writer.values.values(), *writer.changing]
     different = dict.fromkeys(_differences[id(each)] for each in used if id(each) in _differences)
-    words = [f"{each}, but the graph creates it anew" for each in different]
+    words = [f"{each}, which the graph does not repeat" for each in different]
     changed = "; ".join(filter(None, [sources.add(found, writer), *words]))
     args: dict[str, Value] = {"function": found.name, "source": found.source}
     if found.creates:
