@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import mmap
 import os
 import time
@@ -18,6 +19,7 @@ import psutil
 from workbench.engine.resources.machine import usable_memory
 from workbench.errors import DataError
 from workbench.sources import Datasets, Sample, describe_datasets, every_sample
+from workbench.sources.jpeg_frame import read_jpeg_frame
 
 # Fingerprint of the data folder.
 
@@ -126,13 +128,8 @@ def _format(sample: Sample) -> str:
         return "WebP"
     if head[:2] != b"\xff\xd8":
         return "PNM" if head[:1] == b"P" and head[1:2].isdigit() else "other"
-    at = 2
-    while at + 4 <= len(head) and head[at] == 0xFF:
-        marker = head[at + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return "JPEG" if marker in (0xC0, 0xC1) else "progressive JPEG"
-        at += 2 + int.from_bytes(head[at + 2 : at + 4], "big")
-    return "JPEG"
+    frame = read_jpeg_frame(io.BytesIO(head))
+    return "progressive JPEG" if frame and frame.process > 1 else "JPEG"
 
 
 # Whether the data files are in the page cache, and how to change that.
