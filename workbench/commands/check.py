@@ -237,8 +237,8 @@ def _print_memory(source: str, data: Datasets, dataset: Dataset) -> None:
     if found.without_header:
         click.echo(f"not included: {found.without_header:,} files without an image header")
     click.echo(
-        "note: the C library may keep freed buffers below 32 MiB in addition; "
-        "MALLOC_MMAP_THRESHOLD_=65536 in the environment returns them to the system",
+        "note: the process can need more, because the C library keeps freed buffers (half as much "
+        "again in one measurement); MALLOC_MMAP_THRESHOLD_=65536 in the environment prevents this",
         err=True,
     )
     peak, free = found.worst["cpu"], min(usable_memory(), psutil.virtual_memory().available)
