@@ -103,8 +103,8 @@ class RowsWithClassNumbers:
         return [{**row, self.column: self.number(row.get(self.column))} for row in found]
 
     def number(self, label: Any) -> Any:
-        """Return the class number of a label, or the label as text if it is not in ``texts``."""
-        return self.numbers.get(label, str(label))
+        """Return the class number of a label, or of another label None or its text."""
+        return self.numbers.get(label, None if label is None else str(label))
 
 
 class NumberedPairs:
