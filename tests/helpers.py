@@ -221,7 +221,9 @@ def photo_recipes() -> dict[str, Graph]:
 
 def flat_recipes() -> list[Graph]:
     """The recipes in which nothing is chosen for each sample: no block, no policy."""
-    return [graph for graph in load_recipes().values() if not needs_conditionals(graph.nodes)]
+    return [
+        graph for graph in load_recipes().values() if not needs_conditionals(graph.nodes, graph)
+    ]
 
 
 def with_settings(graph: Graph, **settings: Any) -> Graph:

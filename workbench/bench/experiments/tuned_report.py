@@ -46,6 +46,7 @@ class TunedReport(Report):
             "device": choice.device,
             "pipelines": choice.pipelines,
             "executor": choice.executor,
+            "cpu_share": choice.cpu_share,
         }
 
     def apply(self) -> Graph:
