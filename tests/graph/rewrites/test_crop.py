@@ -45,6 +45,16 @@ KEPT = {
     "crop-in-decoder: the whole is given out": wb.outputs(
         whole=WHOLE, images=WHOLE.crop(crop=(60, 60))
     ),
+    "crop-before-rotate: the needed window is larger than the image": start()
+    .resize(resize_shorter=80.0)
+    .rotate(angle=30.0, keep_size=True)
+    .crop(crop=(70, 70)),
+    "crop-before-rotate: images of unknown size": start()
+    .rotate(angle=5.0, keep_size=True)
+    .crop(crop=(70, 70)),
+    "fast-idct: set by the user": start().replace_node(
+        start().node("decode").with_args({"use_fast_idct": False})
+    ),
     "join-crops: half a pixel": start().crop(crop=(91, 80)).crop(crop=(60, 60)),
 }
 
@@ -83,3 +93,30 @@ def test_blur_behind_a_crop_differs_at_the_edges_alone(photos: Path) -> None:
     after = done(graph, "blur-after-crop")
     assert ops(after)[2:] == ["flip", "crop", "gaussian_blur"]
     assert require_near(graph, after, photos).equal > 0.75
+
+
+TURNED = (
+    start()
+    .resize(resize_shorter=90.0)
+    .rotate(angle=wb.random.uniform(range=(-5.0, 5.0)), keep_size=True, fill_value=0.0)
+)
+
+
+@pytest.mark.parametrize("columns", [64, 63])
+def test_only_the_pixels_of_a_crop_are_rotated(photos: Path, columns: int) -> None:
+    plain, fused = TURNED.crop(crop=(64, columns)), TURNED.crop_mirror_normalize(crop=(64, columns))
+    for graph, last in ((plain, "rotate"), (fused, "crop_mirror_normalize")):
+        after = done(graph, "crop-before-rotate")
+        assert ops(after)[2:5] == ["resize", "crop", "rotate"]
+        assert ops(after)[-1] == last
+        assert next(n for n in after.nodes if n.op == "crop").args["crop"] == (
+            72,
+            72 if columns == 64 else 71,
+        )
+        assert require_near(graph, after, photos).psnr > 40
+
+
+def test_the_fast_inverse_dct_is_near(photos: Path) -> None:
+    after = done(start().crop(crop=(64, 64)), "fast-idct")
+    assert require_near(start().crop(crop=(64, 64)), after, photos).psnr > 40
+    assert done(start().with_settings(device="mixed"), "fast-idct").node("decode").args == {}

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 
 from workbench.catalog.spec import Value
+from workbench.graph.edits.edit import free_id
 from workbench.graph.model import Graph, Node, Port
 from workbench.graph.rewrites import EVERYWHERE, rewrite
 from workbench.graph.rewrites._body_edits import (
+    CROP_WINDOW,
+    bypass,
     chooses_pixels,
+    fed_by,
     has_args,
+    input_type,
     is_value,
     merge_nodes,
     pairs,
@@ -126,6 +132,76 @@ def _one_slice(typed: TypedGraph, first: Node, second: Node) -> Node | None:
         return None
     begin = tuple(int(a) + int(b) for a, b in zip(numbers[0], numbers[1], strict=True))  # type: ignore[arg-type]
     return with_args(second, {"start": begin})
+
+
+@rewrite("Crop before rotations")
+def crop_before_rotate(typed: TypedGraph) -> Iterator[Graph]:
+    """Only the pixels of a central crop are rotated.
+
+    ``crop(rotate(x, keep_size=True), crop=c)`` becomes ``rotate(crop(x, crop=w), size=c)``, also
+    for the crop of a ``crop_mirror_normalize``. The window ``w`` contains all pixels that the
+    largest angle needs, and must fit into the image. Near: if an odd number of pixels is cropped,
+    the centre of the rotation moves by half a pixel, and pixels by at most 0.05 at 5 degrees.
+    """
+    for rotate, cut in pairs(typed, {"rotate"}, {"crop", "crop_mirror_normalize"}):
+        size = _size(cut)
+        central = all(is_value(typed, cut, name, 0.5) for name in _POSITIONS)
+        inside = is_value(typed, cut, "out_of_bounds_policy", "error") and central
+        inside &= is_value(typed, cut, "rounding", "round")
+        kept = is_value(typed, rotate, "keep_size", True) and not has_args(rotate, "size", "axis")
+        if size is None or not inside or not kept or (has_args(cut, "dtype") and cut.op == "crop"):
+            continue
+        window = _window(size, _largest_angle(typed.graph, rotate))
+        if not all(n <= side for n, side in zip(window, _least_sides(typed, rotate), strict=True)):
+            continue
+        alone = cut.op == "crop"
+        crop = Node(cut.id if alone else free_id(typed.graph, "crop"), "crop", {"crop": window})
+        crop = crop.fed({"data": rotate.inputs["data"]})
+        changes: dict[str, Value | Port] = {"size": tuple(map(float, size))}
+        turned = with_args(rotate, {**changes, "data": Port(crop.id, "output")}, "keep_size")
+        left = with_args(cut, {}, *CROP_WINDOW)
+        after = bypass(typed, cut) if alone else typed.graph.replace_node(left)
+        yield after.substitute(rotate.id, crop, turned)
+
+
+def _window(size: tuple[int, int], degrees: float) -> tuple[int, int]:
+    """Return rows and columns that a rotation by up to ``degrees`` needs for an output ``size``.
+
+    The differences to the output are even, so that both have the same centre.
+    """
+    window = []
+    for along, across in (size, size[::-1]):
+        angle = min(math.radians(degrees), math.atan2(across, along))
+        needed = along * math.cos(angle) + across * math.sin(angle) + 2  # for interpolation
+        window.append(along + 2 * math.ceil(max(0.0, needed - along) / 2))
+    return window[0], window[1]
+
+
+def _largest_angle(graph: Graph, rotate: Node) -> float:
+    """Return the largest absolute angle in degrees, 90 if it is unknown."""
+    angle: Value | Port = set_arguments(rotate, "angle").get("angle", 90.0)
+    if isinstance(angle, Port):
+        node = next((each for each in graph.nodes if each.id == angle.node), None)
+        plain = node is not None and node.op == "random.uniform" and not node.inputs
+        angle = node.args.get("range", 90.0) if node is not None and plain else 90.0
+        if node is not None and (node.muted or has_args(node, "values")):
+            return 90.0
+    numbers = angle if isinstance(angle, tuple) else (angle,)
+    return max(abs(n) if isinstance(n, int | float) else 90.0 for n in numbers)
+
+
+def _least_sides(typed: TypedGraph, node: Node) -> tuple[float, float]:
+    """Return the least number of rows and columns of a node's input images, 0 if unknown."""
+    flow, feeding = input_type(typed, node), fed_by(typed, node)
+    if flow.layout == "HWC" and flow.shape is not None and None not in flow.shape:
+        return float(flow.shape[0] or 0), float(flow.shape[1] or 0)
+    sized = {name for name in typed.catalog["resize"].args if "size" in name or name == "mode"}
+    if feeding is None or feeding.op != "resize":
+        return 0.0, 0.0
+    shorter = feeding.args.get("resize_shorter")
+    alone = not has_args(feeding, *(sized - {"resize_shorter"}), "roi_start", "roi_end")
+    side = float(shorter) if alone and isinstance(shorter, int | float) else 0.0
+    return side, side
 
 
 _RANDOM_WINDOW = ("random_area", "random_aspect_ratio", "num_attempts")
