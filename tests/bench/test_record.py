@@ -91,7 +91,7 @@ def test_ratios_are_mixed_over_cpu_and_dali_over_peers() -> None:
 
 def test_the_best_is_of_the_whole_pipeline() -> None:
     assert FULL.best == 2800
-    assert (repr(FULL.best), str(FULL.best)) == ("2,800.0 imgs/s", "2800.0")
+    assert (repr(FULL.best), str(FULL.best)) == ("2,800 imgs/s", "2,800")
     assert report(measured(4900, regime="decode")).best == 4900
     stages = measured(73_000, "up to reader"), measured(108, WHOLE), measured(149, "ceiling")
     assert report(*stages, kind="stages").best == 108
@@ -188,6 +188,43 @@ def test_what_is_printed_tells_the_files_left_out(count: int, words: str) -> Non
         assert f" on photos{without}: " in text
 
 
+LOADED = "the machine was loaded: end other processes"
+
+
+@pytest.mark.parametrize(
+    ("rates", "change", "words", "reason"),
+    [
+        ((97.2, 99, 100, 101, 102.4), {}, "100 imgs/s", ""),
+        ((90, 99, 100, 101, 110), {}, "90 to 110 imgs/s", "the rounds vary. Measure longer"),
+        ((100, 100.1), {}, "about 100 imgs/s", "2 rounds, too few for 95 % confidence"),
+        ((1234,), {}, "about 1,200 imgs/s", "1 round, too few for 95 % confidence"),
+        ((98, 100, 100, 100, 101), {"settled": False}, "98 to 101 imgs/s", "still changed"),
+        ((98, 100, 100, 100, 101), {"flags": (LOADED,)}, "98 to 101 imgs/s", LOADED),
+        ((100, 140) * 60, {}, "100 to 140 imgs/s", "Measure while no other program runs"),
+    ],
+)
+def test_a_rate_that_is_not_known_within_3_percent_is_a_range(
+    rates: tuple[float, ...], change: dict[str, Any], words: str, reason: str
+) -> None:
+    row = replace(measured(100.0), rounds=rounds(*rates), **change)
+    assert row.rate_text == words
+    assert reason in row.uncertainty
+    assert row.within_3_percent == (not reason)
+    found = report(row)
+    assert repr(found.best) == words
+    for shown in (repr(found), found._repr_html_()):
+        assert words in shown
+        assert reason in shown
+    assert found.to_json()["results"][0]["imgs_per_s"]["within_3_percent"] == (not reason)
+
+
+def test_the_seconds_of_a_long_round_show_how_well_its_rate_is_known() -> None:
+    steady = replace(rounds(100)[0], by_second=(99.0, 100.0, 101.0) * 3)
+    assert replace(measured(100.0), rounds=(steady,)).rate_text == "100 imgs/s"
+    changing = replace(steady, by_second=(70.0, 130.0) * 5)
+    assert replace(measured(100.0), rounds=(changing,)).rate_text == "70 to 130 imgs/s"
+
+
 def test_flags_of_one_cause_are_one_line() -> None:
     words = "the machine was loaded: other processes kept {} of 2 cores busy"
     names = ("a", "b", "c")
@@ -233,7 +270,7 @@ def test_a_run_on_videos_says_sequences_and_frames(of_videos: Report, tmp_path: 
     assert bar["frames"] == 4
     names = [fact["name"] for fact in bar["facts"]]
     assert names[:2] == ["sequences/s", "frames/s"]
-    assert record_entry("1", found, "")["frames"] == 4
+    assert record_entry("1", found, "")["best"].endswith(" frames/s")
     assert plot_record(found).axes[0].get_xlabel() == "sequences/s"
     (tmp_path / "a.json").write_text(dump_report(of_videos))
     told = CliRunner().invoke(main, ["records", str(tmp_path)]).output

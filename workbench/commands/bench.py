@@ -218,11 +218,7 @@ def _print(report: Report) -> None:
     else:
         print_rows(report)
     for ratio in report.ratios:
-        found = ratio.interval
-        click.echo(
-            f"{ratio.ours} / {ratio.theirs}: {found.median:.2f} "
-            f"({found.low:.2f} to {found.high:.2f})"
-        )
+        click.echo(f"{ratio.ours} / {ratio.theirs}: {ratio.interval.with_range}")
     for words in pixel_sentences(report.extra):
         click.echo(words)
     print_interrupted(report)
@@ -247,13 +243,13 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     Example:  workbench stages rotate-jitter --data photos --plot stages.png
     """
     from workbench.bench.experiments.stages import StageCostExperiment
-    from workbench.bench.measuring.measurement import rate_text
     from workbench.bench.measuring.measurement_config import (
         COARSE_CONFIG,
         QUICK_CONFIG,
         low_precision_notice,
     )
-    from workbench.bench.records.stage_report import stages_of
+    from workbench.bench.records.charts import rate_of
+    from workbench.bench.records.stage_report import CEILING, stages_of
     from workbench.graph.edits.edit import set_setting
 
     graph = set_setting(options.graph, device=options.device) if options.device else options.graph
@@ -289,16 +285,14 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         report.measurement_config, [row.interval for row in report.measurements if row.interval]
     ):
         click.echo(words)
-    if found.ceiling is not None:
-        click.echo(
-            f"ceiling with the decoded batch cached: {rate_text(found.ceiling, report.frames)}"
-        )
+    if ceiling := rate_of(report, CEILING):
+        click.echo(f"ceiling with the decoded batch cached: {ceiling}")
     for words in filter(None, (*found.function_texts, found.advice, *found.path_texts)):
         click.echo(words)
     for row in report.measurements:
         if row.reason:
             click.echo(f"{row.name}: {row.reason}")
-    print_quality_flags(report.measurements)
+    print_quality_flags(report.measurements, with_uncertainty=False)
     options.finish(report)
 
 
@@ -384,7 +378,6 @@ def scale(
     )
     from workbench.bench.measuring.config import adopt_config, config_of
     from workbench.bench.measuring.grid import mapping_values
-    from workbench.bench.measuring.measurement import rate_text
     from workbench.bench.measuring.measurement_config import config_within
     from workbench.bench.records.charts import Over, scaling_series
     from workbench.catalog import load_catalog
@@ -440,7 +433,7 @@ def scale(
             number = point.row.config.pipelines
             what += f" of {number} pipeline{'s' * (number != 1)}"
         click.echo(
-            f"{point.count:4} {what}: {rate_text(point.row.rate, report.frames)}, "
-            f"speedup {point.speedup:.2f}, efficiency {point.efficiency:.0%}"
+            f"{point.count:4} {what}: {point.row.rate_text}, speedup {point.speedup_text}, "
+            f"efficiency {point.efficiency_text}"
         )
     options.finish(report)

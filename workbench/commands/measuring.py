@@ -256,33 +256,29 @@ def print_machine(report: Report) -> None:
 
 def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> None:
     """Print the machine, and a line for each of ``rows``, by default all rows of the report."""
-    from workbench.bench.measuring.measurement import rate_figure, rate_text
-
     print_machine(report)
     for row in report.measurements if rows is None else rows:
-        found, frames = row.interval, row.config.frames
-        if found is None:
+        if row.interval is None:
             click.echo(f"{row.name:34} {row.reason}")
             continue
         if len(row.rounds) == 1:
             how = f"{row.config.settings}; one round of {row.rounds[0].seconds:.0f} s"
         else:
             how = (
-                f"{rate_figure(found.low, frames)} to {rate_figure(found.high, frames)} at "
-                f"{found.level:.0%}; {row.config.settings}; {len(row.rounds)} rounds, "
+                f"{row.spread_text}; {row.config.settings}; {len(row.rounds)} rounds, "
                 f"{'precise' if row.stop_reason == 'precise' else 'stopped by the time budget'}"
             )
-        click.echo(f"{row.name:34} {rate_text(found.median, frames)} ({how})")
+        click.echo(f"{row.name:34} {row.rate_text} ({how})")
         for words in row.notes:
             click.echo(f"{'':35}{words}")
     print_quality_flags(report.measurements if rows is None else rows)
 
 
-def print_quality_flags(rows: Sequence[Measurement]) -> None:
+def print_quality_flags(rows: Sequence[Measurement], with_uncertainty: bool = True) -> None:
     """Print each reason not to trust a result, without duplicates."""
     from workbench.bench.records.report_text import quality_flags
 
-    for words in quality_flags(rows):
+    for words in quality_flags(rows, with_uncertainty):
         click.echo(f"caution: {words}")
 
 

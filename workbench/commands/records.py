@@ -26,7 +26,7 @@ def compare(first: str, second: str) -> None:
 
     Example:  workbench compare before.json after.json
     """
-    from workbench.bench.measuring.measurement import rate_figure, rate_unit
+    from workbench.bench.measuring.measurement import rate_unit
     from workbench.bench.records.compare import compare_reports, read_report
 
     found = compare_reports(read_report(first), read_report(second))
@@ -35,12 +35,9 @@ def compare(first: str, second: str) -> None:
     every = [*(pair.name for pair in found.pairs), *found.only_first, *found.only_second]
     wide = max([32, *(len(name) + 2 for name in every)])
     for pair in found.pairs:
-        rows = pair.first, pair.second
-        figures = [rate_figure(row.rate, row.config.frames) for row in rows]
         click.echo(
-            f"{pair.name:{wide}}{figures[0]:>10} -> {figures[1]:>10} "
-            f"{rate_unit(pair.second.config.frames)}, ratio {pair.ratio.median:.3f} "
-            f"({pair.ratio.low:.3f} to {pair.ratio.high:.3f}): {pair.verdict}"
+            f"{pair.name:{wide}}{pair.first.figure:>10} -> {pair.second.figure:>10} "
+            f"{rate_unit(pair.second.config.frames)}, ratio {pair.ratio_text}: {pair.verdict}"
         )
         if pair.differs:
             click.echo(f"{'':{wide}}{'; '.join(pair.differs)}")
@@ -76,7 +73,7 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     """
     from dataclasses import replace
 
-    from workbench.bench.measuring.measurement import rate_figure, rate_unit
+    from workbench.bench.measuring.measurement import rate_unit
     from workbench.bench.records.compare import read_folder, read_report
     from workbench.bench.records.record import dump_report
     from workbench.bench.records.report_text import to_csv
@@ -106,8 +103,8 @@ def records(path: str, table: str | None, plots: str | None, kind: str, name: st
     for stem, report in found.items():
         shown = ""
         if report.kind != "operators":
-            rate = report.best and rate_figure(report.best, report.frames)
-            shown = f"{rate:>10} {rate_unit(report.frames)} (best)" if rate else "  not measured"
+            best, unit = report.best_row, rate_unit(report.frames)
+            shown = f"{best.figure:>10} {unit} (best)" if best else "  not measured"
         click.echo(
             f"{stem:32}{report.created[:16]:18}{report.kind:10}{report.graph:18}{shown:25}"
             f"{report.name}".rstrip()

@@ -107,8 +107,8 @@ def tune(
     from workbench.bench.experiments.tune import TuningExperiment
     from workbench.bench.measuring.config import adopt_config
     from workbench.bench.measuring.grid import grid_for, mapping_values
-    from workbench.bench.measuring.measurement import long_run_text, rate_text
-    from workbench.bench.records.charts import best_measurement
+    from workbench.bench.measuring.measurement import long_run_text
+    from workbench.bench.records.charts import best_measurement, equally_fast
     from workbench.catalog import load_catalog
     from workbench.emit.targets import export
     from workbench.engine.resources.machine import describe_machine
@@ -166,10 +166,9 @@ def tune(
     options.write(report)
     best = best_measurement(report)
     own = unchanged_note(report, run.base) if best.config == run.base else ""
-    click.echo(
-        f"best: {best.config.settings}: {rate_text(best.rate, best.config.frames)}"
-        f"{long_run_text(best)}{own}"
-    )
+    click.echo(f"best: {best.config.settings}: {best.rate_text}{long_run_text(best)}{own}")
+    for row in equally_fast(report, best):
+        click.echo(f"{row.config.settings}: not measurably slower than the best setting")
     tuned = adopt_config(graph, best.config)
     if output:
         click.echo(write_text(output, dump_graph(tuned)))

@@ -109,7 +109,9 @@ def difference_text(difference: Difference) -> str:
 
 
 def speedup_text(gain: Interval | None) -> str:
-    """Format a speed-up with its confidence interval."""
+    """Format a speed-up with its interval, or only the interval if not known within 3 %."""
     if gain is None:
         return "not measured"
-    return f"{gain.median:.2f} times ({gain.low:.2f} to {gain.high:.2f})"
+    if gain.is_known:
+        return f"{gain.median:.2f} times ({gain.low:.2f} to {gain.high:.2f})"
+    return f"{gain.text()} times"

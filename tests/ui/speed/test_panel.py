@@ -170,7 +170,7 @@ def test_the_heat_map_fills_while_it_is_measured(
     assert view["tried"] == f"2 of {count} settings tried so far"
     best = max(cells, key=lambda cell: cell["rate"] or 0.0)
     assert [cell for cell in cells if cell["best"]] == [best]
-    assert view["median"] == best["rate"]
+    assert view["figure"] == f"{best['figure']} imgs/s"
     assert view["best"].startswith(f"batch {best['batch']}, {best['threads']} thread")
     assert bed["message"].endswith(" left")
     assert bed["progress"] > 0.1
@@ -289,7 +289,7 @@ def test_scaling(bed: Bed) -> None:
     bed.run(what="threads")
     view = bed["scaling"]
     assert view["unit"] == "threads"
-    assert view["points"][0]["efficiency"] == 1.0
+    assert view["points"][0]["efficiency"] == "100%"
     assert all(point["median"] for point in view["points"])
 
 

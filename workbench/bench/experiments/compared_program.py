@@ -95,7 +95,8 @@ class ComparedProgram:
             return None
         entry = self.jobs(self.best.threads if self.best else self.config.threads)
         if self.tried:
-            rates = ", ".join(f"{count}: {rate or 0:,.0f}" for count, rate in self.rates.items())
+            tried = sorted(self.tried.items())
+            rates = ", ".join(f"{count}: {row.figure}" for count, row in tried)
             entry = replace(entry, notes=(*entry.notes, f"workers tried, imgs/s: {rates}"))
         notes = (*entry.notes, *self.notes)
         return replace(entry, notes=notes, seconds=self.seconds_left, label=self.label)

@@ -9,8 +9,8 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from workbench.bench.measuring.measurement import Measurement, rate_text
-from workbench.bench.measuring.stats import median_interval
+from workbench.bench.measuring.measurement import Measurement, rate_figure, rate_unit
+from workbench.bench.measuring.stats import Interval, median_interval, ratio
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.stage_report import (
     CEILING,
@@ -66,18 +66,27 @@ def make_stage_report(
     total, costs = stage_costs(stages, rows, alone, graph.settings.batch_size)
     known = [cost.alone for cost in costs if cost.kind in (DECODE, OPERATOR)]
     remainder = total - sum(a for a in known if a is not None) if None not in known else None
-    ceiling = by_name[CEILING].median if CEILING in by_name else None
+    cached = by_name.get(CEILING)
+    ceiling = cached.median if cached else None
     own_code = tuple(function_costs(graph, rows, graph.settings.batch_size))
     own = [cost for cost in costs if cost.kind != COPY and cost.adds is not None]
     busy = _busy_milliseconds(own)
     worst = max(own, key=lambda cost: busy[cost.stage])
     others = max((busy[cost.stage] for cost in own if cost is not worst), default=0.0)
-    without = max(total - (worst.adds or 0.0), others)
+    low, high = worst.low or worst.adds or 0.0, worst.high or worst.adds or 0.0
+    level = whole.interval.level if whole.interval else 0.0
+    least, middle, most = (max(total - ms, others) for ms in (high, worst.adds or 0.0, low))
+    without = Interval(middle, least, most, level)
     share = min(busy[worst.stage] / total, 1.0)
-    gain = max(1.0, ceiling / whole.median) if ceiling and whole.median else None
+    gain, gain_text = None, ""
+    if cached and cached.rounds and whole.rounds:
+        speedup = ratio(cached.imgs_per_s, whole.imgs_per_s)
+        gain = max(1.0, speedup.median)
+        gain_text = speedup.text(lambda value: f"{max(1.0, value):.2f}")
     report = StageReport(
-        tuple(costs), total, remainder, ceiling, worst.stage, "", own_code, gain=gain
-    )
+        tuple(costs), total, remainder, ceiling, worst.stage, "", own_code, gain=gain,
+        gain_text=gain_text,
+    )  # fmt: skip
     if doubt := _instability_reason(own, whole, total):
         noisy = f"The figures are noisy. {doubt}"
         if dominates(worst, own):
@@ -296,7 +305,7 @@ def _added_milliseconds(
 def bottleneck_advice(
     worst: StageCost,
     share: float,
-    without: float,
+    without: Interval,
     whole: Measurement,
     graph: Graph,
     machine: Machine,
@@ -309,9 +318,13 @@ def bottleneck_advice(
     settings = graph.settings
     names = [worst.op] * (worst.op not in ("", worst.stage)) + [worst.kind, worst.device]
     text = f"{worst.stage} ({', '.join(names)}) takes {share:.0%} of a batch's time"
-    if whole.median and without > 0.02 * 1000 * settings.batch_size / whole.median:
-        rate = 1000 * settings.batch_size / without
-        text += f"; without it, {rate_text(rate, whole.config.frames)}"
+    if whole.median and without.median > 0.02 * 1000 * settings.batch_size / whole.median:
+        ends = (without.median, without.high, max(without.low, 1e-9))
+        middle, least, most = (1000 * settings.batch_size / ms for ms in ends)
+        frames = whole.config.frames
+        rate = Interval(middle, least, most, without.level)
+        figure = rate.text(lambda value: rate_figure(value, frames))
+        text += f"; without it, {figure} {rate_unit(frames)}"
     idle = machine.cores - (whole.cpu_cores or 0.0)
     threads = settings.num_threads * settings.pipelines
     spare = threads < machine.cores and idle > 0.5
@@ -365,8 +378,9 @@ def function_costs(graph: Graph, rows: Sequence[Measurement], batch: int) -> lis
             continue
         adds, low, high = _added_milliseconds(whole, row, batch)
         rates = whole.median, row.median
+        texts = whole.rate_text, row.figure
         frames = row.config.frames
-        found.append(FunctionCost(node.id, name, adds, low, high, *rates, frames=frames))
+        found.append(FunctionCost(node.id, name, adds, low, high, *rates, "", frames, *texts))
     return found
 
 

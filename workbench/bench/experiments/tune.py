@@ -12,13 +12,14 @@ from workbench.bench.experiments.speed_experiment import Outcome, Prepared
 from workbench.bench.experiments.tuner_search import TunerSearch
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.deadline import Deadline, minimum_seconds, start_seconds
-from workbench.bench.measuring.measurement import CONFIRMED, Measurement, rate_text
+from workbench.bench.measuring.measurement import CONFIRMED, Measurement, rate_figure, rate_unit
 from workbench.bench.measuring.measurement_config import (
     GPU_PROBE_CONFIG,
     PROBE_CONFIG,
     MeasurementConfig,
     long_config,
 )
+from workbench.bench.measuring.stats import Interval
 from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.engine.protocol.progress import Progress
 from workbench.errors import EngineError
@@ -390,10 +391,10 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Headroom:
-    """Utilisation of each resource during one measurement. ``rate`` is in imgs/s."""
+    """Utilisation of each resource during one measurement. ``found`` is its rate in imgs/s."""
 
     resources: tuple[Resource, ...]
-    rate: float
+    found: Interval
     frames: int = 0
 
     @property
@@ -406,7 +407,7 @@ class Headroom:
     def limit(self) -> float | None:
         """Estimated imgs/s if the most used resource were fully used, or None if unknown."""
         found = self.most_used
-        return None if found is None or not found.busy else self.rate / min(found.busy, 1.0)
+        return None if found is None or not found.busy else self.found.median / min(found.busy, 1.0)
 
     @property
     def exhausted(self) -> bool:
@@ -425,16 +426,17 @@ class Headroom:
         found = self.most_used
         if found is None or self.limit is None:
             return f"used: {used}. The physical limit is unknown"
-        reached = self.rate / self.limit
+        reached = self.found.median / self.limit
+        limit = self.found.text(lambda rate: rate_figure(rate / reached, self.frames))
         return (
-            f"used: {used}. The limit of the {found.name} is "
-            f"{rate_text(self.limit, self.frames)}: {reached:.0%} of it is reached"
+            f"used: {used}. The limit of the {found.name} is {limit} {rate_unit(self.frames)}: "
+            f"{reached:.0%} of it is reached"
         )
 
 
 def headroom_of(row: Measurement, cores: int) -> Headroom | None:
     """Return the utilisation during a measurement on ``cores`` cores, or None without a result."""
-    if row.median is None or row.cpu_cores is None:
+    if row.interval is None or row.cpu_cores is None:
         return None
     resources = [Resource(CORES, min(1.0, row.cpu_cores / cores))]
     if row.device == "mixed":
@@ -442,4 +444,4 @@ def headroom_of(row: Measurement, cores: int) -> Headroom | None:
         engines = None if row.jpeg_busy is None else row.jpeg_busy / 100
         bus = None if row.bus_busy is None else row.bus_busy / 100
         resources += [Resource(ENGINES, engines, unseen), Resource(BUS, bus, unseen)]
-    return Headroom(tuple(resources), row.median, row.config.frames)
+    return Headroom(tuple(resources), row.interval, row.config.frames)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,13 @@ import numpy as np
 
 from workbench.bench.measuring.config import LOAD, Config, Regime
 from workbench.bench.measuring.measurement_config import StopReason, is_unstable
-from workbench.bench.measuring.stats import Interval, median_interval, variation
+from workbench.bench.measuring.stats import (
+    ENOUGH,
+    WITHIN,
+    Interval,
+    median_interval,
+    variation,
+)
 from workbench.bench.measuring.workload import TimedRound
 from workbench.graph.model import DecodeDevice
 
@@ -18,6 +25,9 @@ BY_ITSELF = "measured alone, in the search for workers, not interleaved"
 """First words of the flag of a result that was measured alone instead of in interleaved rounds."""
 LOADED = 0.1
 """A result is flagged if other processes used more than this fraction of the machine's cores."""
+_LOAD_FLAG = "the machine was loaded"
+_LONGEST_BUDGET = 300.0
+"""Largest time budget in seconds that is recommended for a precise result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +141,92 @@ class Measurement:
 
     @property
     def interval(self) -> Interval | None:
-        """Median in imgs/s with its confidence interval, or None if there are no rounds."""
-        return median_interval(self.imgs_per_s) if self.rounds else None
+        """Median in imgs/s with its confidence interval, or None if there are no rounds.
+
+        For a single long round, it is the round's rate with the interval of ``samples``.
+        """
+        if not self.rounds:
+            return None
+        found = median_interval(self.samples)
+        if len(self.rounds) > 1:
+            return found
+        (rate,) = self.imgs_per_s
+        return Interval(rate, min(rate, found.low), max(rate, found.high), found.level)
+
+    @property
+    def samples(self) -> tuple[float, ...]:
+        """Rate of each round in imgs/s or, for a single long round, of each second."""
+        alone = self.rounds[0].by_second if len(self.rounds) == 1 else ()
+        return alone or self.imgs_per_s
+
+    @property
+    def uncertainty(self) -> str:
+        """Reason why the rate is not known within 3 %, with the fix, or "" if it is."""
+        found = self.interval
+        if found is None or (found.is_known and self.settled and not self._load_flag):
+            return ""
+        if self._load_flag:
+            return self._load_flag
+        count = len(self.rounds)
+        longer = max(1.0, found.spread / WITHIN) ** 2 * max(1.0, 6 / count)
+        seconds = 10 * math.ceil((2 + longer * sum(one.seconds for one in self.rounds)) / 10)
+        if not found.is_known:
+            few = f"{count} round{'s' * (count != 1)}, too few for 95 % confidence"
+            reason = "the rounds vary" if found.level >= ENOUGH else few
+        else:
+            reason = "the speed still changed at the end of the warm-up"
+        fix = f"Measure longer, for example with bench --budget {max(30, seconds)}"
+        if seconds > _LONGEST_BUDGET:
+            fix = "Measure while no other program runs"
+        return f"not known within 3 %: {reason}. {fix}"
+
+    @property
+    def _load_flag(self) -> str:
+        return next((flag for flag in self.flags if flag.startswith(_LOAD_FLAG)), "")
+
+    @property
+    def within_3_percent(self) -> bool:
+        """True if the rate is known within 3 %, so that it may be stated as one number."""
+        return self.interval is not None and not self.uncertainty
+
+    @property
+    def figure(self) -> str:
+        """Rate without its unit: ``1,234``, or ``1,180 to 1,290`` if not known within 3 %."""
+        return self._figure(1)
+
+    @property
+    def rate_text(self) -> str:
+        """Rate with its unit: ``1,234 imgs/s``, or ``1,180 to 1,290 imgs/s``.
+
+        For sequences, the rate in frames is appended.
+        """
+        words = f"{self.figure} {rate_unit(self.config.frames)}"
+        return f"{words}, {self.frame_rate}" if self.config.frames else words
+
+    @property
+    def frame_rate(self) -> str:
+        """Rate in frames, ``98 frames/s``, or "" for images."""
+        frames = self.config.frames
+        return f"{self._figure(frames)} frames/s" if frames else ""
+
+    @property
+    def spread_text(self) -> str:
+        """Confidence interval, ``1,220 to 1,250 at 95%``, or its level if ``figure`` shows it."""
+        found, frames = self.interval, self.config.frames
+        if found is None:
+            return "not measured"
+        if not self.within_3_percent:
+            return f"{found.level:.0%} confidence"
+        ends = f"{rate_figure(found.low, frames)} to {rate_figure(found.high, frames)}"
+        return f"{ends} at {found.level:.0%}"
+
+    def _figure(self, each: int) -> str:
+        frames = self.config.frames * (each == 1)
+        if self.interval is None:
+            return self.reason or "not measured"
+        return self.interval.text(
+            lambda rate: rate_figure(rate * each, frames), not self.within_3_percent
+        )
 
     @property
     def median(self) -> float | None:
@@ -178,9 +272,8 @@ class Measurement:
             found.append("unstable: no two successive warm-up rounds agreed within 5 %")
         if self.other_busy_cores is not None and self.other_busy_cores > LOADED * cores:
             found.append(
-                f"the machine was loaded: other processes kept {self.other_busy_cores:.1f} of "
-                f"{cores} cores "
-                "busy"
+                f"{_LOAD_FLAG}: other processes kept {self.other_busy_cores:.1f} of {cores} cores "
+                "busy. End them and measure again"
             )
         loaded = decodes and self.device == "mixed" and self.config.hw_decoder_load
         if loaded and self.jpeg_busy in (None, 0):

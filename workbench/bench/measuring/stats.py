@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 LEVEL = 0.95
+WITHIN, ENOUGH = 0.03, 0.93
+"""A value is known if both ends of its interval are within ``WITHIN`` of it, at a confidence level
+of at least ``ENOUGH`` (five values reach 0.9375).
+"""
 _DRAWS = 4000
 """Number of bootstrap resamples."""
 
@@ -31,6 +35,29 @@ class Interval:
     def spread(self) -> float:
         """Distance of the farther end from the median, relative to the median."""
         return max(self.high - self.median, self.median - self.low) / self.median
+
+    @property
+    def is_known(self) -> bool:
+        """True if the value is known within 3 %."""
+        return self.level >= ENOUGH and self.spread <= WITHIN
+
+    def text(self, form: Callable[[float], str] = "{:.2f}".format, as_range: bool = False) -> str:
+        """Format the median if it is known within 3 % and not ``as_range``, otherwise the range.
+
+        A single value has no range; it is rounded to two digits: ``about 450``.
+        """
+        if self.is_known and not as_range:
+            return form(self.median)
+        if self.level == 0:
+            return f"about {form(float(f'{self.median:.2g}'))}"
+        low, high = form(self.low), form(self.high)
+        return f"about {low}" if low == high else f"{low} to {high}"
+
+    @property
+    def with_range(self) -> str:
+        """Ratio with its range, ``1.07 (1.06 to 1.08)``, or only the range, ``0.98 to 1.15``."""
+        ends = f" ({self.low:.2f} to {self.high:.2f})" if self.is_known else ""
+        return f"{self.text()}{ends}"
 
 
 def median_interval(values: Sequence[float]) -> Interval:
@@ -83,7 +110,8 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
 
     Uses the percentile bootstrap (B. Efron and R. J. Tibshirani, An Introduction to the Bootstrap,
     1993, sections 8.3 and 13.3), resampling each series independently. With fewer than six values
-    the interval tends to be too narrow. The result is deterministic.
+    the interval tends to be too narrow, and its level is that of the shorter series' median. The
+    result is deterministic.
     """
     chance = random.Random(0)
     draws = [
@@ -97,7 +125,7 @@ def ratio(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
         statistics.median(ours) / statistics.median(theirs),
         float(low),
         float(high),
-        LEVEL,
+        min(LEVEL, _confidence(min(len(ours), len(theirs)), 1)),
     )
 
 

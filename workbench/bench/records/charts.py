@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Literal
 from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import (
     Measurement,
-    rate_figure,
-    rate_text,
     rate_unit,
 )
+from workbench.bench.measuring.stats import Interval, paired_ratio
 from workbench.bench.records.operator_report import (
     COSTS,
     OTHER_PIXELS,
@@ -39,14 +38,34 @@ Over = Literal["threads", "pipelines", "workers"]
 class ScalingPoint:
     """One row of a scaling run. Its speed-up is relative to the first measured row of its series.
 
-    ``efficiency`` is the speed-up divided by that of linear scaling. Both are 0 if this row has no
-    result.
+    ``gain`` is the interval of the speed-up, from rounds next to each other, and None if this row
+    has no result. ``growth`` is the speed-up of linear scaling.
     """
 
     count: int
     row: Measurement
-    speedup: float
-    efficiency: float
+    gain: Interval | None
+    growth: float
+
+    @property
+    def speedup(self) -> float:
+        """Speed-up, or 0 if this row has no result."""
+        return self.gain.median if self.gain else 0.0
+
+    @property
+    def efficiency(self) -> float:
+        """Speed-up divided by that of linear scaling, or 0 if this row has no result."""
+        return self.speedup / self.growth
+
+    @property
+    def speedup_text(self) -> str:
+        """Speed-up as ``1.90``, or as a range if it is not known within 3 %."""
+        return self.gain.text() if self.gain else ""
+
+    @property
+    def efficiency_text(self) -> str:
+        """Efficiency as ``95%``, or as a range if it is not known within 3 %."""
+        return self.gain.text(lambda gain: f"{gain / self.growth:.0%}") if self.gain else ""
 
 
 def best_measurement(report: Report) -> Measurement:
@@ -59,6 +78,25 @@ def best_measurement(report: Report) -> Measurement:
     if not rows:
         raise EngineError("This record has no results. Measure again.")
     return max(rows, key=lambda row: row.rate)
+
+
+def equally_fast(report: Report, best: Measurement) -> list[Measurement]:
+    """Return the other rows of a tuning run that may be as fast as ``best``.
+
+    These are rows that were interleaved with the same setting and whose ratio to it is not
+    significantly below 1.
+    """
+    rows = [row for row in report.measurements if row.rounds and not (row.probe or row.confirmed)]
+    own = next((row for row in rows if row.config == best.config), None)
+    if own is None or report.kind != "tune":
+        return []
+    others = [row for row in rows if row.config != best.config]
+    return [row for row in others if paired_ratio(row.imgs_per_s, own.imgs_per_s).high >= 1]
+
+
+def rate_of(report: Report, name: str) -> str:
+    """Return the rate of the row with this name as text, or "" if it was not measured."""
+    return next((r.rate_text for r in report.measurements if r.name == name and r.rounds), "")
 
 
 def scaled_over(report: Report) -> Over:
@@ -83,9 +121,9 @@ def _points(rows: Sequence[Measurement], over: Over) -> list[ScalingPoint]:
     points = []
     for row in rows:
         count = getattr(row.config, over)
-        speedup = row.rate / first.rate if row.rounds else 0.0
-        growth = count / getattr(first.config, over)
-        points.append(ScalingPoint(count, row, speedup, speedup / growth))
+        gain = paired_ratio(row.imgs_per_s, first.imgs_per_s) if row.rounds else None
+        gain = Interval(1.0, 1.0, 1.0, 1.0) if row is first and gain else gain
+        points.append(ScalingPoint(count, row, gain, count / getattr(first.config, over)))
     return points
 
 
@@ -154,6 +192,11 @@ class HeatCell:
     def rate(self) -> float | None:
         """Rate in imgs/s, or None if the setting failed or was not measured."""
         return self.row.median if self.row else None
+
+    @property
+    def figure(self) -> str:
+        """Rate as text, a range if it is not known within 3 %, or "" without a rate."""
+        return self.row.figure if self.row and self.row.rounds else ""
 
     @property
     def reason(self) -> str:
@@ -246,7 +289,7 @@ def bar_chart(report: Report) -> BarChart:
     bars = []
     for row in rows:
         name = "DALI, " * (peers and row.config.program == "DALI") + names[row.name]
-        words = rate_figure(row.rate, row.config.frames) + " (unstable)" * row.unstable
+        words = row.figure + " (unstable)" * row.unstable
         low, high = (row.interval.low, row.interval.high) if row.interval else (row.rate, row.rate)
         bars.append(Bar(name, kind_of(row), row.rate, low, high, words))
     note = f"not measured: {'; '.join(missing)}" * bool(missing)
@@ -312,8 +355,7 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
         panels.append(HeatPanel(title, rare, grid.threads, grid.batch_size, tuple(cells)))
     words = _title(report)
     if best is not None:
-        figure = rate_figure(best.rate, report.frames)
-        words += f"\n{rate_unit(report.frames)}; best {figure}: {best.config.settings}"
+        words += f"\n{rate_unit(report.frames)}; best {best.figure}: {best.config.settings}"
     return HeatMap(words, report.frames, len(grid.prefetch), tuple(panels))
 
 
@@ -338,8 +380,8 @@ def stage_chart(report: Report) -> StackChart:
         notes.append(f"negative cost: {', '.join(nothing)}")
     if found.remainder is not None and found.remainder > 0:  # alone they may take longer
         notes.append(f"{found.remainder:.1f} ms more than the sum of all stages alone")
-    if found.ceiling is not None:
-        notes.append(f"{CEILING.partition(':')[0]} {rate_text(found.ceiling, report.frames)}")
+    if ceiling := rate_of(report, CEILING):
+        notes.append(f"{CEILING.partition(':')[0]} {ceiling}")
     rows = "in the pipeline", "each alone"
     return StackChart(_title(report), "ms a batch", rows, parts, found.total, "; ".join(notes))
 

@@ -32,6 +32,12 @@ class ComparedConfig:
     differs: tuple[str, ...]
 
     @property
+    def ratio_text(self) -> str:
+        """Ratio with its interval, or only the interval if the ratio is not known within 3 %."""
+        ends = f"{self.ratio.low:.3f} to {self.ratio.high:.3f}"
+        return f"{self.ratio.median:.3f} ({ends})" if self.ratio.is_known else ends
+
+    @property
     def verdict(self) -> str:
         """Verdict on the second record: faster, slower, the same, or no measurable difference."""
         if self.ratio.low >= 1 - SURE and self.ratio.high <= 1 + SURE:

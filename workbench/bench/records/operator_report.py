@@ -46,6 +46,8 @@ class OperatorCost:
     """Number of pairs of rounds. With a single pair, there is no interval."""
     reason: str = ""
     is_same: bool = True
+    figure: str = ""
+    """``rate`` as text, a range if it is not known within 3 %. Earlier records lack it."""
 
     @property
     def column(self) -> str:
@@ -60,7 +62,7 @@ class OperatorCost:
 
 def cost_of(cost: OperatorCost, row: Measurement, base: Measurement | None) -> OperatorCost:
     """Return ``cost`` with the rate of ``row``, and the time that it adds to the baseline."""
-    cost = replace(cost, rate=row.median, reason=row.reason)
+    cost = replace(cost, rate=row.median, figure=row.figure, reason=row.reason)
     if base is None or not row.rounds or not base.rounds:
         return cost
     found = added(row.imgs_per_s, base.imgs_per_s)
@@ -125,7 +127,7 @@ def _table(
 
 
 def _rate(cost: OperatorCost) -> str:
-    return "-" if cost.rate is None else f"{cost.rate:,.0f}"
+    return "-" if cost.rate is None else cost.figure or f"{cost.rate:,.0f}"
 
 
 def cost_text(cost: OperatorCost) -> str:

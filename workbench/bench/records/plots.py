@@ -6,7 +6,7 @@ import textwrap
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from workbench.bench.measuring.measurement import rate_figure, rate_unit
+from workbench.bench.measuring.measurement import rate_unit
 from workbench.bench.records.charts import (
     NOT_TRIED,
     BarChart,
@@ -89,9 +89,9 @@ def _draw_scaling(chart: ScalingChart) -> Figure:
         label = "in proportion" if same is known[-1] else None
         axes.plot(counts, ideal, linestyle=":", color="#888888", label=label)
         for point in same:
-            rate = rate_figure(point.row.rate, chart.frames)
+            words = f"{point.row.figure}\n{point.efficiency_text}"
             axes.annotate(
-                f"{rate}\n{point.efficiency:.0%}", (point.count, point.row.rate),
+                words, (point.count, point.row.rate),
                 xytext=(5, -14), textcoords="offset points", fontsize=8,
             )  # fmt: skip
     axes.set_xticks(sorted({point.count for same in known for point in same}))
@@ -116,7 +116,7 @@ def _draw_heat(chart: HeatMap) -> Figure:
     most = max(cell.rate or 0.0 for panel in chart.panels for cell in panel.cells) or 1.0
     all_axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes, panel in zip(all_axes.flat, chart.panels, strict=True):
-        _draw_panel(axes, panel, most, chart.frames)
+        _draw_panel(axes, panel, most)
     for axes in all_axes[-1]:
         axes.set_xlabel("batch", fontsize=8)
     for axes in all_axes[:, 0]:
@@ -125,14 +125,14 @@ def _draw_heat(chart: HeatMap) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, panel: HeatPanel, highest_rate: float, frames: int) -> None:
+def _draw_panel(axes: Axes, panel: HeatPanel, highest_rate: float) -> None:
     wide = len(panel.batches)
     rates = [float("nan") if cell.rate is None else cell.rate for cell in panel.cells]
     values = [rates[at : at + wide] for at in range(0, len(rates), wide)]
     axes.imshow(values, cmap="Greens", vmin=0, vmax=highest_rate, aspect="auto")
     for at, cell in enumerate(panel.cells):
         failed = "" if cell.reason == NOT_TRIED else "failed"
-        text = failed if cell.rate is None else rate_figure(cell.rate, frames)
+        text = failed if cell.rate is None else cell.figure.replace(" to ", "\nto ")
         axes.text(
             at % wide, at // wide, text, ha="center", va="center", fontsize=7,
             weight="bold" if cell.best else "normal",

@@ -48,12 +48,20 @@ T = TypeVar("T")
 
 
 class Throughput(float):
-    """A number of images per second, displayed with its unit."""
+    """Median rate of a measurement, displayed as a range if it is not known within 3 %."""
+
+    row: Measurement
+
+    def __new__(cls, row: Measurement) -> Throughput:
+        made = super().__new__(cls, row.rate)
+        made.row = row
+        return made
 
     def __repr__(self) -> str:
-        return f"{float(self):,.1f} imgs/s"
+        return self.row.rate_text
 
-    __str__ = float.__repr__
+    def __str__(self) -> str:
+        return self.row.figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,14 +132,18 @@ class Report:
             best = report.best
             assert best is not None and best > 0
         """
+        return Throughput(self.best_row) if self.best_row else None
+
+    @property
+    def best_row(self) -> Measurement | None:
+        """The measurement of ``best``, or None if nothing was measured."""
         if self.kind == "operators":
             return None
         rows = [row for row in self.measurements if row.config.program == "DALI" and not row.probe]
         if self.kind == "stages":
             rows = [row for row in rows if row.name == WHOLE]
         rows = [row for row in rows if row.config.regime == "pipeline"] or rows
-        known = [row.median for row in rows if row.median is not None]
-        return Throughput(max(known)) if known else None
+        return max((row for row in rows if row.rounds), key=lambda row: row.rate, default=None)
 
     @property
     def ratios(self) -> tuple[Ratio, ...]:
@@ -228,6 +240,7 @@ def result_to_json(row: Measurement) -> dict[str, Any]:
             "low": found and found.low,
             "high": found and found.high,
             "level": found and found.level,
+            "within_3_percent": row.within_3_percent,
             "cv": row.variation,
             "rounds": list(row.imgs_per_s),
         },

@@ -10,7 +10,8 @@ from dataclasses import asdict
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from workbench.bench.measuring.measurement import Measurement, rate_figure, rate_text
+from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.records.charts import equally_fast
 from workbench.bench.records.operator_report import operator_lines, operators_of
 from workbench.bench.records.stage_report import stages_of
 
@@ -35,6 +36,7 @@ def report_rows(report: Report) -> list[dict[str, Any]]:
                 "imgs_per_s": interval.median if interval else None,
                 "low": interval.low if interval else None,
                 "high": interval.high if interval else None,
+                "within_3_percent": row.within_3_percent,
                 "rounds": len(row.rounds),
                 "note": row.reason or ("unstable" if row.unstable else ""),
             }
@@ -94,9 +96,8 @@ def report_text(report: Report) -> str:
     lines += [f"  {_line(row, report)}" for row in report.measurements[:_MOST_ROWS]]
     if (more := len(report.measurements) - _MOST_ROWS) > 0:
         lines.append(f"  and {more} more")
-    lines += [
-        f"  {each.ours} / {each.theirs}: {each.interval.median:.2f}" for each in report.ratios
-    ]
+    lines += [f"  {each.ours} / {each.theirs}: {each.interval.text()}" for each in report.ratios]
+    lines += [f"  caution: {words}" for words in report_flags(report)]
     return "\n".join(lines)
 
 
@@ -110,19 +111,21 @@ def report_html(report: Report) -> str:
         for row in report.measurements[:_MOST_ROWS]
     )
     ratios = "".join(
-        f"<p>{escape(each.ours)} / {escape(each.theirs)}: {each.interval.median:.2f} "
-        f"({each.interval.low:.2f} to {each.interval.high:.2f})</p>"
+        f"<p>{escape(each.ours)} / {escape(each.theirs)}: {each.interval.with_range}</p>"
         for each in report.ratios
     )
+    cautions = "".join(f"<p>{escape(words)}</p>" for words in report_flags(report))
     verdict = "<br>".join(escape(line) for line in _verdict_lines(report))
     verdict = f"<p>{verdict}</p>" if verdict else ""
-    return f"<p>{escape(_title(report))}</p>{verdict}<table>{rows}</table>{ratios}"
+    return f"<p>{escape(_title(report))}</p>{verdict}<table>{rows}</table>{ratios}{cautions}"
 
 
 def _verdict_lines(report: Report) -> list[str]:
     if report.kind == "tune" and report.measurements:
         best = report.measurements[0]
-        return [f"best: {best.config.settings}, {_rate_text(best)}"]
+        equal = "; ".join(row.config.settings for row in equally_fast(report, best))
+        also = [f"not measurably slower: {equal}"] * bool(equal)
+        return [f"best: {best.config.settings}, {_rate_text(best)}", *also]
     found = stages_of(report.extra)
     if found is None:
         return []
@@ -158,29 +161,41 @@ def _name(row: Measurement, report: Report) -> str:
 
 
 def _rate_text(row: Measurement) -> str:
-    interval = row.interval
-    if interval is None:
+    if row.interval is None:
         return row.reason or "not measured"
-    low, high = (rate_figure(end, row.config.frames) for end in (interval.low, interval.high))
-    unstable = ", unstable" if row.unstable else ""
-    return f"{rate_text(interval.median, row.config.frames)} ({low} to {high}{unstable})"
+    return row.rate_text + " (unstable)" * row.unstable
 
 
-_CORES = re.compile(r"(?<=kept )[0-9.]+")
-"""Pattern of the number of cores in a warning. Warnings that differ only in it are merged."""
+_CORES = re.compile(r"[0-9.]+(?= of [0-9]+ cores)")
+"""Pattern of the number of cores in a warning."""
+_NUMBERS = re.compile(rf"{_CORES.pattern}|(?<=--budget )[0-9]+")
+"""Pattern of the numbers in a warning. Warnings that differ only in these are merged."""
 
 
-def quality_flags(rows: Sequence[Measurement]) -> list[str]:
-    """Return each warning about results once, with the name of its row or the number of rows."""
+def report_flags(report: Report) -> list[str]:
+    """Return the warnings about the results of a record, except about a tuner's probes.
+
+    Stage runs have few rounds, so their rates are ranges. This is no warning.
+    """
+    rows = [row for row in report.measurements if not row.probe]
+    return quality_flags(rows, report.kind != "stages")
+
+
+def quality_flags(rows: Sequence[Measurement], with_uncertainty: bool = True) -> list[str]:
+    """Return each warning about results once, with the name of its row or the number of rows.
+
+    ``with_uncertainty`` includes the reasons why rates are shown as ranges.
+    """
     found: dict[str, list[tuple[str, str]]] = {}
     for row in rows:
-        for flag in row.flags or ["unstable"] * row.unstable:
-            found.setdefault(_CORES.sub("", flag), []).append((row.name, flag))
+        flags = (*(row.flags or ["unstable"] * row.unstable), *[row.uncertainty] * with_uncertainty)
+        for flag in filter(None, dict.fromkeys(flags)):
+            found.setdefault(_NUMBERS.sub("", flag), []).append((row.name, flag))
     return [_flag_text(same, len(rows)) for same in found.values()]
 
 
 def _flag_text(same: Sequence[tuple[str, str]], rows: int) -> str:
-    name, flag = same[0]
+    name, flag = max(same, key=lambda pair: len(pair[1]))
     if len(same) == 1:
         return f"{name}: {flag}"
     cores = sorted({float(found[0]) for _, words in same if (found := _CORES.search(words))})
@@ -202,6 +217,7 @@ CSV_COLUMNS = (
         "low",
         "high",
         "level",
+        "within_3_percent",
         "cv",
     ),
     *("rounds", "p50_ms", "p95_ms", "p99_ms", "first_batch_s", "cpu_cores", "host_bytes"),
@@ -236,6 +252,7 @@ def to_csv(reports: Mapping[str, Report]) -> str:
                     **figures,
                     **{f"{name}_ms": value for name, value in latency.items()},
                     "label": row.name,
+                    "within_3_percent": row.within_3_percent,
                     "cv": row.variation,
                     "rounds": len(row.rounds),
                     "first_batch_s": row.first_batch,

@@ -226,6 +226,9 @@ class FunctionCost:
     """Reason why the function was not measured."""
     frames: int = 0
     """Number of frames per sample of a sequence, or 0 for images."""
+    with_text: str = ""
+    without_text: str = ""
+    """``rate`` and ``without`` as text, ranges if not known within 3 %. Earlier records lack it."""
 
     def text(self, total: float) -> str:
         """Describe the cost relative to a batch of ``total`` milliseconds."""
@@ -233,8 +236,9 @@ class FunctionCost:
         if self.adds is None or self.rate is None or self.without is None:
             return f"{name}: not measured without it, {self.reason}"
         spread = f"{self.low:.2f} to {self.high:.2f} ms"
-        rates = f"{rate_text(self.rate, self.frames)} with it, "
-        rates += f"{rate_figure(self.without, self.frames)} without"
+        with_it = self.with_text or rate_text(self.rate, self.frames)
+        without = self.without_text or rate_figure(self.without, self.frames)
+        rates = f"{with_it} with it, {without} without"
         if (self.low or 0.0) <= 0:
             return f"{name}: no significant cost ({spread}); {rates}"
         return f"{name} takes {self.adds / total:.0%} of a batch's time ({spread}): {rates}"
@@ -282,13 +286,16 @@ class StageReport:
     """Reason why files were not timed separately, or an empty string if they were."""
     gain: float | None = None
     """Speed-up if reading and decoding took no time, or None if not measured."""
+    gain_text: str = ""
+    """``gain`` as text, a range if it is not known within 3 %. Earlier records lack it."""
 
     @property
     def path_texts(self) -> tuple[str, ...]:
         """Sentences on the critical path, the effect of a cached source, and the slowest files."""
         found = [self.critical.text(self.total)] if self.critical else []
         if self.gain is not None:
-            found.append(f"with the decoded batch cached at most {self.gain:.2f} times as fast")
+            gain = self.gain_text or f"{self.gain:.2f}"
+            found.append(f"with the decoded batch cached at most {gain} times as fast")
         if self.files is None:
             return (*found, *([f"slowest files: {self.files_reason}"] * bool(self.files_reason)))
         slowest = (

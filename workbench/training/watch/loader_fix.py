@@ -10,7 +10,9 @@ from workbench.bench.experiments.benchmark import Benchmark
 from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.measuring.config import Config, adopt_config
 from workbench.bench.measuring.grid import grid_for
+from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import COARSE_CONFIG
+from workbench.bench.measuring.stats import ratio
 from workbench.bench.records.charts import best_measurement
 from workbench.bench.records.record import Report
 from workbench.catalog import load_catalog
@@ -36,9 +38,11 @@ class LoaderFix(DocumentedResult):
     """
 
     graph: Graph
-    rates: tuple[tuple[str, float], ...]
-    """Pairs of settings and images per second; the first is the watched loader."""
+    rates: tuple[tuple[str, str], ...]
+    """Pairs of settings and images per second as text; the first is the watched loader."""
     factor: float
+    factor_text: str
+    """``factor`` as text, a range if it is not known within 3 %."""
     loop_factor: float | None
     tried: tuple[int, int]
     """Number of settings that were measured, and number of all possible settings."""
@@ -52,7 +56,7 @@ class LoaderFix(DocumentedResult):
         elif self.factor < _GAIN:
             first = "No other settings make the loader measurably faster. Try wb.optimise."
         else:
-            first = f"The loader is {self.factor:.2f} times as fast with {best}."
+            first = f"The loader is {self.factor_text} times as fast with {best}."
         sentences = [first]
         if self.loop_factor is not None and self.factor >= _GAIN:
             sentences.append(f"The training loop would be {self.loop_factor:.2f} times as fast.")
@@ -76,10 +80,10 @@ def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> 
     graph, machine = loader.graph, describe_machine()
     own = graph.settings.device
     device: DecodeDevice = own if machine.no_gpu else "mixed"
-    rates: dict[str, float] = {}
+    rows: dict[str, Measurement] = {}
     if device != own:
         compared = Benchmark(graph, loader.data, measurement_config=COARSE_CONFIG).run()
-        rates |= {row.config.label: row.rate for row in compared.measurements if row.rounds}
+        rows |= {row.config.label: row for row in compared.measurements if row.rounds}
     grid = replace(
         grid_for(ResolvedGraph(graph, load_catalog()), machine, device),
         batch_size=(graph.settings.batch_size,),
@@ -87,15 +91,17 @@ def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> 
     tuning = TuningExperiment(graph, loader.data, device, grid, seconds=seconds)
     report = tuning.run()
     if device == own:
-        rates |= _own_rate(report, tuning.base)
+        rows |= _own_row(report, tuning.base)
     best = best_measurement(report)
-    first = next(iter(rates.values()), best.rate)
-    rates[best.config.settings] = best.rate
-    factor = best.rate / first if first else 1.0
+    first = next(iter(rows.values()), best)
+    rows[best.config.settings] = best
+    gain = ratio(best.samples, first.samples)
+    factor = gain.median
     found = LoaderFix(
         adopt_config(graph, best.config),
-        tuple(rates.items()),
+        tuple((name, row.figure) for name, row in rows.items()),
         factor,
+        gain.text(),
         None if times is None else _loop_factor(times, factor),
         (report.extra["tune"]["probes"], report.extra["tune"]["grid"]),
     )
@@ -103,11 +109,11 @@ def measure_loader_fix(loader: Any, times: LoopTimes | None, seconds: float) -> 
     return found
 
 
-def _own_rate(report: Report, base: Config) -> dict[str, float]:
-    """Return the rate of the unchanged settings, preferably from a row that is not a probe."""
+def _own_row(report: Report, base: Config) -> dict[str, Measurement]:
+    """Return the row of the unchanged settings, preferably from a row that is not a probe."""
     rows = [row for row in report.measurements if row.config == base and row.rounds]
     rows.sort(key=lambda row: row.probe)
-    return {row.config.settings: row.rate for row in rows[:1]}
+    return {row.config.settings: row for row in rows[:1]}
 
 
 def _loop_factor(times: LoopTimes, factor: float) -> float:

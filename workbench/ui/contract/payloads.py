@@ -461,10 +461,8 @@ class LastSpeed(TypedDict):
     """Last measured speed of the current graph on this machine."""
 
     device: Literal["cpu", "mixed"]
-    rate: float
-    """Median imgs/s of the whole pipeline."""
-    frames: int
-    """Number of frames per sample if ``rate`` is in sequences/s; 0 if it is in imgs/s."""
+    figure: str
+    """Rate of the whole pipeline with its unit; a range if it is not known within 3 %."""
     when: str
     """Time of the measurement (ISO 8601 with time zone); empty if unknown."""
     settings: str

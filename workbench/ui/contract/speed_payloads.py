@@ -49,6 +49,12 @@ class SpeedBar(TypedDict):
     """Name of the record that the bar belongs to, if two records are shown; empty otherwise."""
     median: float | None
     """Median in imgs/s; null if there is no result."""
+    figure: str
+    """Rate without unit; a range if it is not known within 3 %."""
+    frame_rate: str
+    """Rate in frames/s for sequences; empty for images."""
+    interval: str
+    """Confidence interval and its level as text."""
     frames: int
     """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     low: float | None
@@ -59,6 +65,8 @@ class SpeedBar(TypedDict):
     """Reason why there is no result; empty if there is one."""
     flags: list[str]
     """Reasons why the result is unreliable."""
+    uncertainty: str
+    """Reason why the rate is a range, with the fix; empty if it is known within 3 %."""
     notes: list[str]
     """Other remarks, such as settings without effect."""
     facts: list[SpeedFact]
@@ -70,24 +78,20 @@ class RatioEntry(TypedDict):
 
     group: str
     text: str
-    """The ratio as a sentence: ``Mixed is 5.4 times as fast as CPU``."""
-    median: float
-    low: float
-    high: float
-    level: float
+    """The ratio as a sentence, ``Mixed is 5.41 × CPU``, or with a range."""
+    interval: str
+    """Confidence interval and its level as text."""
 
 
 class PairEntry(TypedDict):
     """Configuration that is in both records. ``ratio`` is the second rate divided by the first."""
 
     name: str
-    first: float
-    second: float
-    frames: int
-    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
-    ratio: float
-    low: float
-    high: float
+    first: str
+    second: str
+    """Rates without unit; ranges if they are not known within 3 %."""
+    ratio: str
+    """Ratio with its confidence interval, or only the interval."""
     verdict: str
     differs: list[str]
 
@@ -142,14 +146,13 @@ class StagesView(TypedDict):
     on: list[MeasuredOn]
     stages: list[StageEntry]
     total: float
-    rate: float
-    low: float
-    high: float
-    """Upper end of the confidence interval of ``rate``, the imgs/s of the whole pipeline."""
-    frames: int
-    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
+    rate: str
+    """Rate of the whole pipeline with its unit; a range if it is not known within 3 %."""
+    interval: str
+    """Confidence interval of ``rate`` and its level as text."""
     remainder: float | None
-    ceiling: float | None
+    ceiling: str
+    """Rate with reading and decoding cached, with its unit; empty if not measured."""
     bottleneck: str
     """Name of the slowest stage; empty if the measurement was too unstable to name one."""
     advice: str
@@ -167,6 +170,8 @@ class HeatCell(TypedDict):
     threads: int
     batch: int
     rate: float | None
+    figure: str
+    """``rate`` as text, a range if it is not known within 3 %; empty without a rate."""
     reason: str
     best: bool
     own: bool
@@ -190,13 +195,12 @@ class TuneView(TypedDict):
     panels: list[HeatPanel]
     most: float
     """Highest imgs/s in all heat maps."""
-    frames: int
-    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
     best: str
     """Best setting as text; empty if no setting could be measured."""
-    median: float
-    low: float
-    high: float
+    figure: str
+    """Rate of the best setting with its unit; a range if it is not known within 3 %."""
+    interval: str
+    """Confidence interval of the best setting's rate and its level as text."""
     gain: str
     """Speed-up of the best setting over the graph's setting, with its interval, as text."""
     tried: str
@@ -218,9 +222,13 @@ class ScalingPoint(TypedDict):
     median: float | None
     low: float | None
     high: float | None
-    speedup: float | None
-    efficiency: float | None
-    """Measured speed divided by the speed of linear scaling."""
+    figure: str
+    """``median`` as text, a range if it is not known within 3 %."""
+    interval: str
+    """Confidence interval and its level as text."""
+    speedup: str
+    efficiency: str
+    """Measured speed divided by the speed of linear scaling, as text."""
     reason: str
     flags: list[str]
 
@@ -247,10 +255,8 @@ class RecordEntry(TypedDict):
     graph: str
     when: str
     machine: str
-    best: float | None
-    """Highest imgs/s of the record, as in ``Report.best``."""
-    frames: int
-    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
+    best: str
+    """Highest rate of the record with its unit, as in ``Report.best``; empty if there is none."""
     shown: bool
     elsewhere: bool
     """True if the record was made on another machine."""
@@ -293,11 +299,10 @@ class FusedRow(TypedDict):
     """Speed of the ``if`` block or of the operator that could replace it, in imgs/s."""
 
     name: str
-    median: float
-    low: float
-    high: float
-    frames: int
-    """Number of frames per sample if rates are in sequences/s; 0 if they are in imgs/s."""
+    figure: str
+    """Rate with its unit; a range if it is not known within 3 %."""
+    interval: str
+    """Confidence interval and its level as text."""
 
 
 class FusedSpeedEntry(TypedDict):
@@ -309,9 +314,9 @@ class FusedSpeedEntry(TypedDict):
     text: str
     share: float
     rows: list[FusedRow]
-    ratio: list[float]
-    """Speed of the operator divided by the speed of the ``if``: median, and interval from
-    low to high.
+    ratio: str
+    """Speed of the operator divided by the speed of the ``if``, with its interval; empty if not
+    measured.
     """
     stale: bool
     """True if the record is about another graph or other data."""

@@ -9,11 +9,11 @@ from typing import Any
 
 from workbench.bench import Measurement, Report
 from workbench.bench.measuring.config import Regime
-from workbench.bench.measuring.measurement import rate_figure, rate_unit
+from workbench.bench.measuring.measurement import rate_unit
 from workbench.bench.measuring.measurement_config import low_precision_notice
 from workbench.bench.measuring.stats import Interval, ratio
 from workbench.bench.records.charts import kind_of
-from workbench.bench.records.report_text import quality_flags
+from workbench.bench.records.report_text import report_flags
 from workbench.engine.resources.machine import Machine
 from workbench.ui.contract.speed_payloads import MeasuredOn, RatioEntry, SpeedBar, SpeedFact
 
@@ -125,7 +125,7 @@ def measured_on(key: str, report: Report, earlier: str = "") -> MeasuredOn:
         "name": name_of(report),
         "line": " · ".join(part for part in parts if part),
         "facts": [{"name": name, "value": value} for name, value in _facts(report).items()],
-        "quality_flags": quality_flags(rows),
+        "quality_flags": report_flags(report),
         "quick": low_precision_notice(
             report.measurement_config,
             [row.interval for row in rows if row.interval and not row.probe],
@@ -223,12 +223,16 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
     config, found = row.config, row.interval
     peer = config.program != "DALI"
     flags = list(row.flags) or ["unstable"] * (bool(row.rounds) and row.unstable)
+    flags += [row.uncertainty] * (row.uncertainty not in ("", *flags))
     return {
         "kind": kind_of(row),
         "label": config.program if peer else DEVICES[config.device],
         "group": GROUPS[config.regime],
         "source": source,
         "median": found.median if found else None,
+        "figure": row.figure,
+        "frame_rate": row.frame_rate,
+        "interval": row.spread_text,
         "low": found.low if found else None,
         "high": found.high if found else None,
         "frames": config.frames,
@@ -236,6 +240,7 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
         "settings": config.settings.replace(", ", " · "),
         "reason": row.reason,
         "flags": flags,
+        "uncertainty": row.uncertainty,
         "notes": list(row.notes),
         "facts": row_facts(row) if row.rounds else [],
     }
@@ -243,17 +248,12 @@ def bar(row: Measurement, source: str = "") -> SpeedBar:
 
 def row_facts(row: Measurement) -> list[SpeedFact]:
     """Return all facts about a row as texts, including values that were not measured."""
-    found, latency = row.interval, row.latency
-    level = f" at {found.level:.0%}" if found else ""
-    frames = row.config.frames
-    spread = NOT_MEASURED
-    if found:
-        spread = f"{rate_figure(found.low, frames)} to {rate_figure(found.high, frames)}{level}"
+    latency, frames = row.latency, row.config.frames
     share = [latency.p50, latency.p95, latency.p99] if latency else []
     facts = {
-        rate_unit(frames): NOT_MEASURED if row.median is None else rate_figure(row.median, frames),
-        **({"frames/s": figure_text(row.median and row.median * frames, 0)} if frames else {}),
-        "interval": spread,
+        rate_unit(frames): row.figure,
+        **({"frames/s": row.frame_rate.removesuffix(" frames/s")} if frames else {}),
+        "interval": row.spread_text,
         "CV": f"{row.variation:.1%}",
         "rounds": str(len(row.rounds)),
         "batch ms p50 p95 p99": " ".join(f"{v:.3g}" for v in share) or NOT_MEASURED,
@@ -315,11 +315,10 @@ def mixed_over_cpu_ratios(
 
 
 def _ratio_entry(regime: Regime, first: str, second: str, interval: Interval) -> RatioEntry:
+    ends = f"{ratio_text(interval.low)} to {ratio_text(interval.high)} "
+    level = f"{interval.level:.0%}"
     return {
         "group": GROUPS[regime],
-        "text": f"{first} is {ratio_text(interval.median)} × {second}",
-        "median": interval.median,
-        "low": interval.low,
-        "high": interval.high,
-        "level": interval.level,
+        "text": f"{first} is {interval.text(ratio_text)} × {second}",
+        "interval": f"{ends}at {level}" if interval.is_known else f"{level} confidence",
     }

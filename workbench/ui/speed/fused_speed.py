@@ -9,6 +9,7 @@ from dataclasses import replace
 from workbench.bench import Measurement, Report
 from workbench.bench.experiments.fused_speed import FusedSpeedExperiment
 from workbench.bench.measuring.measurement_config import QUICK_CONFIG
+from workbench.bench.measuring.stats import LEVEL, Interval
 from workbench.graph.model import Graph
 from workbench.roots import Roots
 from workbench.sources import Datasets
@@ -68,18 +69,16 @@ class FusedSpeed:
             return {**base, "state": "failed" if wrong or reason else "stopped",
                     "text": wrong or reason or "stopped"}  # fmt: skip
         for row in found.measurements:
-            if row.interval is not None:
-                each = row.interval
-                base["rows"] = [*base["rows"], _row(row, each.median, each.low, each.high)]
+            if row.rounds:
+                base["rows"] = [*base["rows"], _row(row)]
         measured = found.extra.get("fused_over_if")
         if isinstance(measured, list):
-            base["ratio"] = [float(number) for number in measured]
+            base["ratio"] = Interval(*map(float, [*measured, LEVEL])).with_range
         return {**base, "state": "done"}
 
 
-def _row(row: Measurement, median: float, low: float, high: float) -> FusedRow:
-    frames = row.config.frames
-    return {"name": row.name, "median": median, "low": low, "high": high, "frames": frames}
+def _row(row: Measurement) -> FusedRow:
+    return {"name": row.name, "figure": row.rate_text, "interval": row.spread_text}
 
 
 def _unnamed(graph: Graph) -> Graph:

@@ -8,7 +8,7 @@ from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import long_run_text
 from workbench.bench.measuring.stats import paired_ratio
-from workbench.bench.records.charts import best_measurement, heat_map
+from workbench.bench.records.charts import best_measurement, equally_fast, heat_map
 from workbench.errors import EngineError
 from workbench.ui.contract.speed_payloads import HeatCell, HeatPanel, MeasuredOn, TuneView
 from workbench.ui.speed.chart_payloads import marked_as_partial
@@ -48,7 +48,6 @@ def _view(
 ) -> TuneView:
     grid = Grid.from_json(report.extra["grid"])
     panels = _panels(report, best, graph_config, now)
-    found = best.interval if best else None
     failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
     idle = report.extra.get("sweep", {}).get("no_effect", ())
     record = report.extra.get("tune", {})
@@ -58,15 +57,17 @@ def _view(
         "most": max(
             (cell["rate"] or 0.0 for panel in panels for cell in panel["cells"]), default=0
         ),
-        "frames": report.frames,
         "best": best.config.settings if best else "",
-        "median": found.median if found else 0.0,
-        "low": found.low if found else 0.0,
-        "high": found.high if found else 0.0,
+        "figure": best.rate_text if best else "",
+        "interval": best.spread_text if best else "",
         "gain": _gain(report, best),
         "tried": _tried(report, grid, best),
         "notes": [
             *(words for words in (record.get("headroom"), record.get("stopped")) if words),
+            *(
+                f"{row.config.settings}: not measurably slower than the best setting"
+                for row in (equally_fast(report, best) if best else ())
+            ),
             *map(describe_ineffective, idle),
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
@@ -90,6 +91,7 @@ def _panels(
                 "threads": cell.threads,
                 "batch": cell.batch,
                 "rate": cell.rate,
+                "figure": cell.figure,
                 "reason": cell.reason,
                 "best": cell.best,
                 "own": cell.knobs == own_knobs,
@@ -123,9 +125,10 @@ def _gain(report: Report, best: Measurement | None) -> str:
     if own is best:
         return "no settings were faster than the graph's settings at the time"
     gain = paired_ratio(best.imgs_per_s, own.imgs_per_s)
+    ends = f", {gain.low:.2f} to {gain.high:.2f}" if gain.is_known else ""
     return (
-        f"{gain.median:.2f} × the throughput with the graph's settings at the time "
-        f"({own.config.settings}), {gain.low:.2f} to {gain.high:.2f}"
+        f"{gain.text()} × the throughput with the graph's settings at the time "
+        f"({own.config.settings}){ends}"
     )
 
 

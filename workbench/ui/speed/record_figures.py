@@ -9,6 +9,7 @@ from typing import Any
 from workbench.bench import Measurement, Report
 from workbench.bench.measuring.config import Config, config_of
 from workbench.bench.measuring.grid import knob_values
+from workbench.bench.measuring.measurement import rate_unit
 from workbench.bench.records.compare import compare_reports
 from workbench.bench.records.record import WHOLE, graph_hash
 from workbench.engine.resources.machine import Machine
@@ -242,11 +243,9 @@ def _is_complete(row: Measurement, kind: str, now: Config) -> bool:
 
 
 def _entry(row: Measurement, when: str) -> LastSpeed:
-    assert row.median is not None
     return {
         "device": row.device,
-        "rate": row.median,
-        "frames": row.config.frames,
+        "figure": f"{row.figure} {rate_unit(row.config.frames)}",
         "when": when,
         "settings": row.config.settings.replace(", ", " · "),
         "unstable": row.unstable,

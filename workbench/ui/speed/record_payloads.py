@@ -8,11 +8,11 @@ from typing import Any
 
 from workbench.bench import Report
 from workbench.bench.measuring.pixels import pixel_sentences
-from workbench.bench.records.charts import scaling_chart
+from workbench.bench.records.charts import rate_of, scaling_chart
 from workbench.bench.records.compare import Comparison, compare_reports
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.report_text import interrupted_text
-from workbench.bench.records.stage_report import stages_of
+from workbench.bench.records.stage_report import CEILING, stages_of
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
 from workbench.ui.contract.speed_payloads import (
@@ -130,8 +130,8 @@ def _source(on: MeasuredOn, report: Report) -> str:
 def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesView:
     """Return the payload for the time by stage. ``nodes`` are the current graph's node ids."""
     found = stages_of(report.extra)
-    whole = {row.name: row.interval for row in report.measurements}[WHOLE]
-    if found is None or whole is None:
+    whole = {row.name: row for row in report.measurements}[WHOLE]
+    if found is None or not whole.rounds:
         raise ValueError("it has no stages")
     return {
         "on": [_as_interrupted(on, report)],
@@ -151,12 +151,10 @@ def stages_view(on: MeasuredOn, report: Report, nodes: Sequence[str]) -> StagesV
             for stage in found.stages
         ],
         "total": found.total,
-        "rate": whole.median,
-        "low": whole.low,
-        "high": whole.high,
-        "frames": report.frames,
+        "rate": whole.rate_text,
+        "interval": whole.spread_text,
         "remainder": found.remainder,
-        "ceiling": found.ceiling,
+        "ceiling": rate_of(report, CEILING),
         "bottleneck": found.bottleneck,
         "advice": found.advice,
         "functions": list(found.function_texts),
@@ -181,8 +179,10 @@ def scaling_view(on: MeasuredOn, report: Report) -> ScalingView:
                 "median": row.median,
                 "low": row.interval.low if row.interval else None,
                 "high": row.interval.high if row.interval else None,
-                "speedup": point.speedup if row.rounds else None,
-                "efficiency": point.efficiency if row.rounds else None,
+                "figure": row.figure,
+                "interval": row.spread_text,
+                "speedup": point.speedup_text,
+                "efficiency": point.efficiency_text,
                 "reason": row.reason,
                 "flags": [*row.flags, *row.notes],
             }
@@ -203,12 +203,9 @@ def comparison_view(
         "pairs": [
             {
                 "name": pair.name,
-                "first": pair.first.rate,
-                "second": pair.second.rate,
-                "frames": pair.second.config.frames,
-                "ratio": pair.ratio.median,
-                "low": pair.ratio.low,
-                "high": pair.ratio.high,
+                "first": pair.first.figure,
+                "second": pair.second.figure,
+                "ratio": pair.ratio_text,
                 "verdict": pair.verdict,
                 "differs": list(pair.differs),
             }
@@ -237,8 +234,7 @@ def record_entry(key: str, report: Report, this_machine: str) -> RecordEntry:
         "graph": report.graph,
         "when": time_text(report),
         "machine": machine,
-        "best": report.best,
-        "frames": report.frames,
+        "best": report.best_row.rate_text if report.best_row else "",
         "shown": False,
         "elsewhere": machine != this_machine,
     }

@@ -110,8 +110,8 @@ def _is_done(graph: Graph, names: Collection[str]) -> bool:
 
 
 def _gain(speedup: Interval) -> tuple[str, str]:
-    low, high = ratio_text(speedup.low), ratio_text(speedup.high)
-    return f"{ratio_text(speedup.median)} ×", f"({low} … {high})"
+    ends = f"({ratio_text(speedup.low)} … {ratio_text(speedup.high)})" if speedup.is_known else ""
+    return f"{speedup.text(ratio_text)} ×", ends
 
 
 def _url(jpeg: bytes) -> str:

@@ -350,8 +350,7 @@ export interface CodeFault {
 /** Last measured speed of the current graph on this machine. */
 export interface LastSpeed {
   device: "cpu" | "mixed";
-  rate: number;
-  frames: number;
+  figure: string;
   when: string;
   settings: string;
   unstable: boolean;
@@ -844,6 +843,9 @@ export interface SpeedBar {
   group: string;
   source: string;
   median: number | null;
+  figure: string;
+  frame_rate: string;
+  interval: string;
   frames: number;
   low: number | null;
   high: number | null;
@@ -851,6 +853,7 @@ export interface SpeedBar {
   settings: string;
   reason: string;
   flags: string[];
+  uncertainty: string;
   notes: string[];
   facts: SpeedFact[];
 }
@@ -859,21 +862,15 @@ export interface SpeedBar {
 export interface RatioEntry {
   group: string;
   text: string;
-  median: number;
-  low: number;
-  high: number;
-  level: number;
+  interval: string;
 }
 
 /** Configuration that is in both records. ``ratio`` is the second rate divided by the first. */
 export interface PairEntry {
   name: string;
-  first: number;
-  second: number;
-  frames: number;
-  ratio: number;
-  low: number;
-  high: number;
+  first: string;
+  second: string;
+  ratio: string;
   verdict: string;
   differs: string[];
 }
@@ -914,12 +911,10 @@ export interface StagesView {
   on: MeasuredOn[];
   stages: StageEntry[];
   total: number;
-  rate: number;
-  low: number;
-  high: number;
-  frames: number;
+  rate: string;
+  interval: string;
   remainder: number | null;
-  ceiling: number | null;
+  ceiling: string;
   bottleneck: string;
   advice: string;
   functions: string[];
@@ -932,6 +927,7 @@ export interface HeatCell {
   threads: number;
   batch: number;
   rate: number | null;
+  figure: string;
   reason: string;
   best: boolean;
   own: boolean;
@@ -951,11 +947,9 @@ export interface TuneView {
   on: MeasuredOn[];
   panels: HeatPanel[];
   most: number;
-  frames: number;
   best: string;
-  median: number;
-  low: number;
-  high: number;
+  figure: string;
+  interval: string;
   gain: string;
   tried: string;
   notes: string[];
@@ -970,8 +964,10 @@ export interface ScalingPoint {
   median: number | null;
   low: number | null;
   high: number | null;
-  speedup: number | null;
-  efficiency: number | null;
+  figure: string;
+  interval: string;
+  speedup: string;
+  efficiency: string;
   reason: string;
   flags: string[];
 }
@@ -994,8 +990,7 @@ export interface RecordEntry {
   graph: string;
   when: string;
   machine: string;
-  best: number | null;
-  frames: number;
+  best: string;
   shown: boolean;
   elsewhere: boolean;
 }
@@ -1024,10 +1019,8 @@ export interface FileHeader {
 /** Speed of the ``if`` block or of the operator that could replace it, in imgs/s. */
 export interface FusedRow {
   name: string;
-  median: number;
-  low: number;
-  high: number;
-  frames: number;
+  figure: string;
+  interval: string;
 }
 
 /** Speed of an ``if`` block, and of the single operator that could replace it. */
@@ -1037,7 +1030,7 @@ export interface FusedSpeedEntry {
   text: string;
   share: number;
   rows: FusedRow[];
-  ratio: number[];
+  ratio: string;
   stale: boolean;
 }
 

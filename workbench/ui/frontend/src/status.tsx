@@ -7,7 +7,6 @@ import { useField, useOffline, useRedraw } from "./lib/hooks";
 import { Icon } from "./lib/icons";
 import { undoKey } from "./lib/keyboard";
 import type { Link } from "./lib/link";
-import { rateFigure, rateUnit } from "./lib/number";
 import css from "./styles/status.css";
 import type { LastSpeed } from "./payloads";
 
@@ -77,17 +76,17 @@ function Speeds({ speeds }: { speeds: readonly LastSpeed[] }) {
   );
 }
 
-function Speed({ device, rate, frames, when, settings, unstable }: LastSpeed) {
+function Speed({ device, figure, when, settings, unstable }: LastSpeed) {
   return (
     <span
       class="wb-status-speed"
       data-device={device}
       data-unstable={unstable || undefined}
-      data-tip={[`${DEVICES[device]} ${rateFigure(rate, frames)} ${rateUnit(frames)}`, settings].join("\n\n")}
+      data-tip={[`${DEVICES[device]} ${figure}`, settings].join("\n\n")}
     >
       {`${DEVICES[device]} `}
-      <b>{rateFigure(rate, frames)}</b>
-      {` ${rateUnit(frames)}${unstable ? ", unstable" : ""}`}
+      <b>{figure}</b>
+      {unstable && ", unstable"}
       <small>{[elapsedText(when), settings].filter(Boolean).join(" · ")}</small>
     </span>
   );

@@ -3,7 +3,6 @@
 import { WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import type { Link } from "../lib/link";
-import { rateSpread, rateWords } from "../lib/number";
 import type { FusedSpeedEntry } from "../payloads";
 
 interface Props {
@@ -48,12 +47,11 @@ export function Fused({ link, block, op }: Props) {
 }
 
 function Figures({ speed }: { speed: Partial<FusedSpeedEntry> }) {
-  const { state, text = "", share = 0, rows = [], ratio = [], stale } = speed;
+  const { state, text = "", share = 0, rows = [], ratio = "", stale } = speed;
   if (state === "running") {
     return <p role="status">{`${Math.round(share * 100)} % · ${text}`}</p>;
   }
   if (state !== "done") return <p role="status">{text}</p>;
-  const [times = 0, low = 0, high = 0] = ratio;
   return (
     <div role="status" data-wb="fused-figures">
       <table>
@@ -62,15 +60,15 @@ function Figures({ speed }: { speed: Partial<FusedSpeedEntry> }) {
             <tr key={row.name}>
               <th scope="row">{row.name}</th>
               <td>
-                {rateWords(row.median, row.frames)} <small>{rateSpread(row.low, row.high, row.frames)}</small>
+                {row.figure} <small>{row.interval}</small>
               </td>
             </tr>
           ))}
         </tbody>
       </table>
-      {ratio.length > 0 && (
+      {ratio && (
         <p>
-          {`fused: ${times.toFixed(2)} × the speed of the if (${low.toFixed(2)} to ${high.toFixed(2)})`}
+          {`fused: ${ratio} × the speed of the if`}
           {stale && ", for an earlier graph or other data"}
         </p>
       )}

@@ -28,17 +28,6 @@ export function rateUnit(frames: number): string {
   return frames ? "sequences/s" : "imgs/s";
 }
 
-/** Format a rate: `12,346 imgs/s`, or `12.3 sequences/s, 98 frames/s`. */
-export function rateWords(rate: number, frames: number): string {
-  const words = `${rateFigure(rate, frames)} ${rateUnit(frames)}`;
-  return frames ? `${words}, ${thousands(rate * frames)} frames/s` : words;
-}
-
-/** Format an interval of rates: `12.1 … 12.5`. */
-export function rateSpread(low: number, high: number, frames: number): string {
-  return `${rateFigure(low, frames)} … ${rateFigure(high, frames)}`;
-}
-
 /** Format a number with thousands separators: `12,346` for 12345.6. */
 export function thousands(value: number): string {
   return grouped.format(value);

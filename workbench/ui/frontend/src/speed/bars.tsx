@@ -3,7 +3,7 @@
 import type { CompareView, RatioEntry, SpeedBar } from "../payloads";
 import { BarTrack } from "../lib/barTrack";
 import { Icon } from "../lib/icons";
-import { rateFigure, rateSpread, rateUnit, thousands } from "../lib/number";
+import { rateFigure, rateUnit } from "../lib/number";
 import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags } from "./provenance";
 import { Table, Wide } from "./table";
@@ -68,13 +68,11 @@ function Numbers({ bars }: { bars: readonly SpeedBar[] }) {
   );
 }
 
-function Ratio({ text, median, low, high, level }: RatioEntry) {
-  const digits = median >= 100 ? 0 : median >= 10 ? 1 : 2;
-  const share = Math.round(level * 100);
+function Ratio({ text, interval }: RatioEntry) {
   return (
     <p class="wb-verdict" data-wb="ratio">
       {text}
-      <small>{`${low.toFixed(digits)} to ${high.toFixed(digits)} at ${share} %`}</small>
+      <small>{interval}</small>
     </p>
   );
 }
@@ -87,7 +85,8 @@ interface BarProps {
 }
 
 function Bar({ bar, most, withSettings, stated }: BarProps) {
-  const { label, kind, median, source, settings, notes, flags } = bar;
+  const { label, kind, median, source, settings, notes, flags, uncertainty } = bar;
+  const unstable = flags.some((flag) => flag.startsWith("unstable")) && "unstable";
   const small = [source, withSettings && settings, ...notes].filter(Boolean).join(" · ");
   return (
     <li
@@ -112,16 +111,16 @@ function Bar({ bar, most, withSettings, stated }: BarProps) {
         <span class="wb-figure">no value</span>
       ) : (
         <span class="wb-figure">
-          <b>{rateFigure(median, bar.frames)}</b> {rateUnit(bar.frames)}
-          {bar.frames > 0 && <small>{`${thousands(median * bar.frames)} frames/s`}</small>}
-          <small>{rateSpread(bar.low ?? 0, bar.high ?? 0, bar.frames)}</small>
+          <b>{bar.figure}</b> {rateUnit(bar.frames)}
+          {bar.frame_rate && <small>{bar.frame_rate}</small>}
+          <small>{bar.interval}</small>
         </span>
       )}
       {small && <small class="wb-speed-under">{small}</small>}
       {flags.length > 0 && (
         <p class="wb-speed-flags" data-tip={flags.join("\n")}>
           <Icon name="warn" size={12} />
-          {flags.some((flag) => flag.startsWith("unstable")) ? "unstable" : "with a warning"}
+          {[unstable, uncertainty].filter(Boolean).join("; ") || "with a warning"}
         </p>
       )}
     </li>

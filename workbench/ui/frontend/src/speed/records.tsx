@@ -5,7 +5,6 @@ import type { ComparisonView, RecordEntry } from "../payloads";
 import { IconButton, WordButton } from "../lib/button";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { rateFigure, rateWords } from "../lib/number";
 import { Head, OpenRecord, type Speed } from "./controls";
 import { Provenance } from "./provenance";
 import { Table, Wide } from "./table";
@@ -118,7 +117,7 @@ function Row({ link, entry, chosen, choose }: RowProps) {
         {entry.machine}
         {entry.elsewhere && <em>other machine</em>}
       </td>
-      <td>{entry.best === null ? "nothing measured" : rateWords(entry.best, entry.frames)}</td>
+      <td>{entry.best || "nothing measured"}</td>
       <td>
         <span class="wb-record-files">
           <WordButton
@@ -161,14 +160,13 @@ function Comparison({ view }: { view: Partial<ComparisonView> }) {
   }
   const lines = pairs.map((pair) => [
     pair.name,
-    rateFigure(pair.first, pair.frames),
-    rateFigure(pair.second, pair.frames),
-    `${pair.ratio.toFixed(3)} ×`,
-    `${pair.low.toFixed(3)} … ${pair.high.toFixed(3)}`,
+    pair.first,
+    pair.second,
+    pair.ratio,
     pair.verdict,
     pair.differs.join(", "),
   ]);
-  const heads = ["configuration", first.name, second.name, "ratio", "interval", "verdict", "settings"];
+  const heads = ["configuration", first.name, second.name, "ratio", "verdict", "settings"];
   return (
     <section class="wb-speed-comparison" data-wb="comparison">
       <h3>{`${second.name} over ${first.name}`}</h3>

@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { ScalingPoint, ScalingView } from "../payloads";
 import { useField } from "../lib/hooks";
-import { rateFigure, rateSpread, rateUnit, rateWords } from "../lib/number";
+import { rateFigure, rateUnit } from "../lib/number";
 import { Segmented } from "../lib/segmented";
 import { Effort, Head, StartButton, Unmeasured, type Speed } from "./controls";
 import { PartialMark } from "./notes";
@@ -58,10 +58,10 @@ function Figure({ view }: { view: ScalingView }) {
       ? [countText(point), point.reason, "", "", ""]
       : [
           countText(point),
-          rateFigure(point.median, view.frames),
-          rateSpread(point.low ?? 0, point.high ?? 0, view.frames),
-          `${(point.speedup ?? 0).toFixed(2)} ×`,
-          `${Math.round(100 * (point.efficiency ?? 0))} %`,
+          point.figure,
+          point.interval,
+          `${point.speedup} ×`,
+          point.efficiency,
         ],
   );
   const heads = [view.unit, rateUnit(view.frames), "interval", "speed-up", "efficiency"];
@@ -104,7 +104,7 @@ function Chart({ view }: { view: ScalingView }) {
   const y = (rate: number): number =>
     TALL - BOTTOM - (Math.min(rate, top) / top) * (TALL - BOTTOM - TOP);
   const said = points
-    .map((p) => `${countText(p)} ${view.unit}: ${rateWords(p.median, view.frames)}`)
+    .map((p) => `${countText(p)} ${view.unit}: ${p.figure} ${rateUnit(view.frames)}`)
     .join("; ");
   const alike = (at: number): boolean => points[at]?.pipelines === points[at + 1]?.pipelines;
   const line = points

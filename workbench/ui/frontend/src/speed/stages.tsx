@@ -3,7 +3,6 @@
 import type { StageEntry, StagesView } from "../payloads";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { rateSpread, rateWords } from "../lib/number";
 import { Effort, Head, StartButton, Unmeasured, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
 import { isStale, Provenance, QualityFlags, sentence } from "./provenance";
@@ -81,12 +80,12 @@ function Figure({ view, show }: { view: StagesView; show: Show }) {
         <span>{sentence(view.advice)}</span>
       </p>
       <p class="wb-speed-sum">
-        <StageSum name="whole pipeline" value={rateWords(view.rate, view.frames)}>
-          {rateSpread(view.low, view.high, view.frames)}
+        <StageSum name="whole pipeline" value={view.rate}>
+          {view.interval}
         </StageSum>
         <StageSum name="a batch" value={`${ms(view.total)} ms`} />
-        {view.ceiling !== null && (
-          <StageSum name="ceiling" value={rateWords(view.ceiling, view.frames)}>
+        {view.ceiling && (
+          <StageSum name="ceiling" value={view.ceiling}>
             with the decoded batch cached
           </StageSum>
         )}

@@ -6,7 +6,6 @@ import { useRef, useState } from "preact/hooks";
 import type { Components, HeatCell, HeatPanel, TuneView } from "../payloads";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
-import { rateFigure, rateSpread, rateWords } from "../lib/number";
 import { Segmented } from "../lib/segmented";
 import { Head, StartButton, TimeLimit, Unmeasured, type Speed } from "./controls";
 import { Notes, PartialMark } from "./notes";
@@ -119,8 +118,8 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
               <>
                 {running ? "Best so far: " : "Best: "}
                 <b>{best}</b>
-                {`, ${rateWords(view.median, view.frames)}`}
-                <small>{rateSpread(view.low, view.high, view.frames)}</small>
+                {`, ${view.figure}`}
+                <small>{view.interval}</small>
               </>
             ) : running ? (
               "Measuring the first setting."
@@ -147,7 +146,7 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
       <QualityFlags all={on} />
       <div class="wb-heats" data-wb="heat">
         {view.panels.map((panel) => (
-          <HeatMap key={panel.title} panel={panel} most={view.most} frames={view.frames} />
+          <HeatMap key={panel.title} panel={panel} most={view.most} />
         ))}
       </div>
       <Notes words={view.notes} />
@@ -159,10 +158,9 @@ function Figure({ view, link }: { view: TuneView; link: Speed }) {
 interface HeatProps {
   panel: HeatPanel;
   most: number;
-  frames: number;
 }
 
-function HeatMap({ panel, most, frames }: HeatProps) {
+function HeatMap({ panel, most }: HeatProps) {
   const { title, threads, batches, cells } = panel;
   return (
     <table class="wb-heat">
@@ -186,7 +184,6 @@ function HeatMap({ panel, most, frames }: HeatProps) {
                 key={batch}
                 cell={cells.find((cell) => cell.threads === count && cell.batch === batch)}
                 most={most}
-                frames={frames}
               />
             ))}
           </tr>
@@ -199,14 +196,13 @@ function HeatMap({ panel, most, frames }: HeatProps) {
 interface CellProps {
   cell: HeatCell | undefined;
   most: number;
-  frames: number;
 }
 
-function Cell({ cell, most, frames }: CellProps) {
+function Cell({ cell, most }: CellProps) {
   if (!cell) return <td />;
-  const { rate, reason, now, best, own } = cell;
+  const { rate, figure, reason, now, best, own } = cell;
   const failed = rate === null && reason !== "not tried";
-  const words = rate !== null ? rateFigure(rate, frames) : failed ? "failed" : now ? "…" : "·";
+  const words = rate !== null ? figure : failed ? "failed" : now ? "…" : "·";
   const share = rate === null ? 0 : Math.round(100 * (rate / (most || 1)) ** 2);
   return (
     <td
