@@ -439,7 +439,7 @@ def found(monkeypatch: pytest.MonkeyPatch, photos: Path) -> Optimisation:
 
 
 def test_it_is_applied_by_name_with_what_it_needs_by_class_or_whole(found: Optimisation) -> None:
-    assert ops(found.apply())[1:] == ["decoders.image_crop", "color_twist"]
+    assert ops(found.apply())[1:] == ["decoders.image_crop", "brightness_contrast"]
     assert ops(found.apply("exact"))[1:] == ["decoders.image_crop", "contrast", "brightness"]
     assert found.apply("crop-in-decoder") == found.apply("exact")
     assert found.apply(*NAMES) == rewritten(TypedGraph(found.graph, CATALOG), NAMES)

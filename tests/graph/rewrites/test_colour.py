@@ -76,6 +76,14 @@ NEAR = {
         .brightness(brightness=0.9),
         ["color_twist"],
     ),
+    "colour-into-twist: no hue": (
+        start().contrast(contrast=1.2).brightness(brightness=0.9),
+        ["brightness_contrast"],
+    ),
+    "twist-into-brightness-contrast: drawn": (
+        start().color_twist(brightness=wb.random.uniform(range=(0.8, 1.2)), contrast=1.3),
+        ["brightness_contrast"],
+    ),
 }
 MOVED_BLOCKS = {
     "if": start().with_p(0.5, drawn),
@@ -120,6 +128,7 @@ KEPT = {
     "colour-into-twist: contrast behind brightness": start()
     .brightness(brightness=0.6)
     .contrast(contrast=1.4),
+    "twist-into-brightness-contrast: hue": start().color_twist(hue=9.0, contrast=1.3),
     "colour-into-twist: a shift": start()
     .hue(hue=9.0)
     .brightness(brightness=0.6, brightness_shift=0.1),

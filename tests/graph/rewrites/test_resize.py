@@ -24,6 +24,8 @@ def angle() -> wb.DataNode:
     return wb.random.uniform(range=(-1.0, 1.0))
 
 
+SQUARE = start().resize(size=(70.0, 90.0))
+MATRIX = wb.fn.transforms.rotation(angle=angle(), center=(45.0, 35.0))
 NEAR = {
     "crop-into-resize: a rounding at most": (
         SHORTER.crop(crop=(64, 63)).flip(horizontal=wb.random.coin_flip()),
@@ -50,6 +52,36 @@ NEAR = {
         ["gaussian_blur", "resize", "rotate"],
         inf,
     ),
+    "resize-into-warp: the size is fixed": (
+        SQUARE.rotate(angle=wb.random.uniform(range=(10.0, 20.0)), keep_size=True, fill_value=9.0),
+        ["resize", "transforms.rotation", "transforms.crop", "warp_affine"],
+        inf,
+    ),
+    "border-before-warp: a rotation": (
+        SQUARE.rotate(angle=angle(), keep_size=True, fill_value=200.0),
+        ["resize", "paste", "rotate"],
+        1,
+    ),
+    "border-before-warp: a linked matrix": (
+        SQUARE.warp_affine(matrix=MATRIX, fill_value=200.0),
+        ["resize", "transforms.rotation", "paste", "transforms.translation", "warp_affine"],
+        1,
+    ),
+    "floats-after-warp: contrast keeps its centre": (
+        SQUARE.rotate(angle=angle()).color_twist(hue=20.0, contrast=0.6, brightness=1.2),
+        ["resize", "rotate", "color_twist", "brightness_contrast"],
+        2,
+    ),
+    "floats-after-warp: no brightness": (
+        SQUARE.rotate(angle=angle()).hsv(saturation=0.3),
+        ["resize", "rotate", "hsv"],
+        2,
+    ),
+    "floats-after-warp: crop_mirror_normalize": (
+        SQUARE.rotate(angle=angle()).crop_mirror_normalize(std=(60.0,)),
+        ["resize", "rotate", "crop_mirror_normalize"],
+        0.01,
+    ),
 }
 KEPT = {
     "crop-into-resize: no crop": SHORTER.crop_mirror_normalize(std=(60.0,)),
@@ -66,6 +98,18 @@ KEPT = {
     .crop(crop=(40, 40)),
     "join-warps: inverted": SMOOTH.warp_affine(matrix=ONE, inverse_map=False).warp_affine(
         matrix=OTHER
+    ),
+    "resize-into-warp: the canvas grows": SQUARE.rotate(angle=5.0),
+    "resize-into-warp: another filter": start()
+    .resize(size=(70.0, 90.0), interp_type="INTERP_CUBIC")
+    .rotate(angle=5.0, keep_size=True),
+    "border-before-warp: an unknown size": TURNED,
+    "border-before-warp: a fraction": SQUARE.rotate(angle=5.0, keep_size=True, fill_value=0.5),
+    "border-before-warp: a forward matrix": SQUARE.warp_affine(
+        matrix=MATRIX, fill_value=200.0, inverse_map=False
+    ),
+    "floats-after-warp: bytes from normalize": SQUARE.rotate(angle=5.0).crop_mirror_normalize(
+        dtype="UINT8"
     ),
     "resize-before-rotate: stretched": TURNED.resize(size=(64.0, 64.0)),
 }

@@ -21,6 +21,7 @@ from workbench.graph.rewrites._body_edits import (
     next_node,
     pairs,
     precedes_crop,
+    replace_node,
     set_arguments,
     swap_nodes,
     with_args,
@@ -89,6 +90,8 @@ _TWIST_NAMES: Mapping[str, Mapping[str, str]] = {
     _TWIST: {name: name for name in ("hue", "saturation", "contrast", "brightness")},
 }
 """Arguments of each operator, mapped to the equivalent arguments of ``color_twist``."""
+_LIGHT = "brightness_contrast"
+_LIGHT_NAMES = {"brightness", "contrast"}
 _OTHERWISE = ("brightness_shift", "contrast_center", "image_type")
 
 
@@ -100,7 +103,8 @@ def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
     affine maps of a pixel, and ``color_twist`` is ``brightness * (contrast * (hue_saturation(x) -
     128) + 128)``. Hue and saturation preserve greys, so they commute with contrast, and they are
     linear, so they commute with brightness; contrast after brightness is a different map and is
-    kept. Near: between the operators pixels were rounded and clipped to 0 to 255.
+    kept. Near: between the operators pixels were rounded and clipped to 0 to 255. Without hue and
+    saturation, the result is a ``brightness_contrast``, which is faster.
     """
     for first, second in pairs(typed, _TWIST_NAMES, _TWIST_NAMES):
         one, other = (_twist_args(node) for node in (first, second))
@@ -109,7 +113,8 @@ def colour_into_twist(typed: TypedGraph) -> Iterator[Graph]:
         apart = one.keys().isdisjoint(other) and not ("brightness" in one and "contrast" in other)
         if bytes_flow and plain and apart and not first.bodies:
             names = {name for node in (first, second) for name in _TWIST_NAMES[node.op]}
-            bare = with_args(replace(second, op=_TWIST), {}, *names)
+            op = _LIGHT if {*one, *other} <= _LIGHT_NAMES else _TWIST
+            bare = with_args(replace(second, op=op), {}, *names)
             yield merge_nodes(typed, first, second, with_args(bare, {**one, **other}))
 
 
@@ -120,3 +125,19 @@ def _twist_args(node: Node) -> dict[str, Value | Port]:
         for old, new in _TWIST_NAMES[node.op].items()
         if (value := set_arguments(node, old).get(old)) is not None
     }
+
+
+@rewrite("Brightness and contrast without color_twist")
+def twist_into_brightness_contrast(typed: TypedGraph) -> Iterator[Graph]:
+    """A ``color_twist`` without hue and saturation becomes ``brightness_contrast``.
+
+    On the CPU, ``color_twist`` multiplies each pixel by a matrix and takes 18 times as long. Near:
+    the formula is the same, with different rounding.
+    """
+    for node in typed.graph.nodes:
+        bytes_flow = node.op == _TWIST and input_type(typed, node).dtype == "UINT8"
+        plain = has_args(node, *_LIGHT_NAMES) and not has_args(
+            node, "hue", "saturation", "image_type", "dtype"
+        )
+        if bytes_flow and plain and not node.muted and typed.devices.get(node.id) == "cpu":
+            yield replace_node(typed, node, replace(node, op=_LIGHT))
