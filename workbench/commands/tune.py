@@ -104,7 +104,7 @@ def tune(
     from dataclasses import replace
 
     from workbench.bench.experiments.grid_experiment import SweepExperiment, describe_ineffective
-    from workbench.bench.experiments.tune import TuningExperiment
+    from workbench.bench.experiments.tune import REPORTED, TuningExperiment
     from workbench.bench.measuring.config import adopt_config
     from workbench.bench.measuring.grid import grid_for, mapping_values
     from workbench.bench.measuring.measurement import long_run_text
@@ -155,8 +155,8 @@ def tune(
         click.echo(
             f"{tuning['probes']} of {tuning['grid']} settings tried in {tuning['seconds']:.0f} s"
         )
-        for words in (tuning.get("headroom"), tuning.get("stopped")):
-            if words:
+        for each in REPORTED:
+            if words := tuning.get(each):
                 click.echo(words)
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))

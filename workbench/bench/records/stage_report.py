@@ -128,9 +128,8 @@ def time_files(
     Return None if DALI does not report the names of the files.
     """
     catalog, settings = load_catalog(), graph.settings
-    alone = replace(
-        settings, batch_size=1, num_threads=1, prefetch_queue_depth=1, pipelines=1, device="cpu"
-    )
+    settings = replace(settings, device="cpu", cpu_share=0)
+    alone = replace(settings, batch_size=1, num_threads=1, prefetch_queue_depth=1, pipelines=1)
     nodes = tuple(
         replace(node, args={k: v for k, v in node.args.items() if k not in ORDER_OPTIONS})
         if isinstance(node, Source)

@@ -24,6 +24,7 @@ _SETTING_WORDS = {
     "device": "decoding",
     "prefetch_queue_depth": "prefetch",
     "pipelines": "pipelines",
+    "cpu_share": "CPU share",
     "executor": "executor",
 }
 
