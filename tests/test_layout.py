@@ -45,7 +45,7 @@ CORE = (
     "engine",
 )
 CAPABILITIES = ("preview", "bench", "health")
-JOINT = ("optimiser", "training", "pipeline_difference", "serving_check")
+JOINT = ("optimiser", "training", "pipeline_difference", "serving_check", "versions")
 """Capabilities that need others."""
 MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE[:index]) for index, part in enumerate(CORE)},

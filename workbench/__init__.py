@@ -28,10 +28,10 @@ The main names, where ``graph`` is a graph and ``w = wb.Workbench(graph)``::
     Train
         loader(graph)                  batches as tensors of torch or jax, or NumPy arrays
         emit_script, export, w.to_code the script, and programs for PyTorch and others
+        render, prove, open_version    augmented samples as files; check these again
         watch, audit                   is the loader the limit? which samples are in each epoch?
     Measure
-        Benchmark, w.stages()          images per second; the time of each stage
-        w.tune(), w.optimise()         the fastest settings; a faster graph
+        Benchmark, w.stages(), w.tune(), w.optimise()  images/s; stages; settings; a faster graph
     Check
         check_graph, check_warnings    faults and warnings of a graph
         check_folder, write_samples    bad files of a folder; sample photos
@@ -148,6 +148,9 @@ if TYPE_CHECKING:
     from workbench.ui.notebook.graph_comparison import GraphComparison, compare
     from workbench.ui.notebook.notebook_code import LiveNode, LiveSettings
     from workbench.ui.notebook.widget import Workbench
+    from workbench.versions.manifest import Version, open_version
+    from workbench.versions.proof import Proof, prove
+    from workbench.versions.render import render
 
 __version__ = "0.1.0"
 
@@ -200,6 +203,7 @@ __all__ = [
     "Port",
     "PreviewRequest",
     "PreviewResult",
+    "Proof",
     "Report",
     "SaveError",
     "SelectedSamples",
@@ -209,6 +213,7 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedUseError",
     "Verification",
+    "Version",
     "Watch",
     "WatchCallback",
     "WatchReport",
@@ -241,14 +246,17 @@ __all__ = [
     "loader",
     "node",
     "numba_node",
+    "open_version",
     "optimise",
     "outputs",
     "pack",
     "preview_batch",
     "preview_outputs",
+    "prove",
     "random",
     "read",
     "read_graph",
+    "render",
     "replay",
     "source",
     "trust_graph",
@@ -307,6 +315,9 @@ _HOMES = {
     "training.watch.report": "WatchReport",
     "training.watch.watcher": "Watch watch",
     "ui.notebook.graph_comparison": "GraphComparison compare",
+    "versions.manifest": "Version open_version",
+    "versions.proof": "Proof prove",
+    "versions.render": "render",
     "ui.notebook.widget": "Workbench",
 }
 """Public names that each module defines."""

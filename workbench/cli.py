@@ -37,6 +37,7 @@ from workbench.commands.options import writable_path as _writable_path
 from workbench.commands.pack import pack
 from workbench.commands.records import compare, records
 from workbench.commands.tune import optimise, tune
+from workbench.commands.versions import render, versions
 from workbench.emit.targets import ADDITIONS, Export, target_names
 from workbench.errors import SaveError, WorkbenchError
 from workbench.graph.model import Graph
@@ -528,7 +529,7 @@ def lab(port: int, no_browser: bool) -> None:
 
 for _command in (
     *(bench, stages, tune, optimise, scale, compare, records),
-    *(check, diff_command, import_command, app_command, pack),
+    *(check, diff_command, import_command, app_command, pack, render, versions),
 ):
     main.add_command(_command)
 

@@ -79,6 +79,10 @@ GROUPS: Mapping[str, tuple[str, str]] = {
         "emit_script export Export from_file from_pipeline from_torchvision from_albumentations "
         "ImportedGraph ImportReport compare_transforms TransformComparison diff PipelineDifference",
     ),
+    "Dataset versions": (
+        "Augmented samples as files, with a manifest from which they can be rendered again.",
+        "render Version open_version prove Proof",
+    ),
     "Checking": (
         "",
         "check_graph check_warnings Faults Fault check_folder FolderCheck decoder_coverage "
@@ -107,7 +111,9 @@ RETURNED = frozenset(
         "LiveSettings",
         "NodeHandle",
         "SelectedSamples",
+        "Proof",
         "Verification",
+        "Version",
         "Watch",
         "WatchCallback",
         "WatchReport",
@@ -137,6 +143,7 @@ MEMBERS: Mapping[str, str] = {
     "DecoderCoverage": "others to_frame",
     "Faults": "to_frame plot",
     "Verification": "to_frame plot",
+    "Version": "records",
     "Watch": "report",
     "WatchReport": "limit ceiling interval measure_fix plot",
     "WatchCallback": "report",

@@ -1,0 +1,155 @@
+"""``workbench render`` and ``workbench versions``: render, prove and list dataset versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from workbench.commands.options import load_source_graph, parse_datasets, report_errors
+from workbench.commands.options import open_graph_on_data as opened_on
+from workbench.errors import ArgumentError
+from workbench.sources import Datasets
+from workbench.versions.formats import FORMATS
+
+
+def _shares(_: click.Context, __: click.Parameter, value: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(each) for each in value.split(","))
+    except ValueError:
+        raise click.BadParameter(
+            f"{value!r} is not a list of numbers, such as 0.8,0.1,0.1"
+        ) from None
+
+
+@click.command()
+@click.argument("graph", required=False, default="")
+@click.option(
+    "--data", multiple=True, callback=parse_datasets, metavar="[NAME=]DIR", help="Data to render."
+)
+@click.option("-o", "--output", metavar="DIR", help="Folder of the new version.")
+@click.option(
+    "--copies", default=1, show_default=True, help="Copies with independent random values."
+)
+@click.option(
+    "--format",
+    "kind",
+    default="folder",
+    show_default=True,
+    type=click.Choice(FORMATS),
+    help="File format.",
+)
+@click.option(
+    "--split",
+    default="1",
+    callback=_shares,
+    metavar="SHARES",
+    help="Shares of train, val and test, such as 0.8,0.1,0.1.",
+)
+@click.option(
+    "--evaluation",
+    default="",
+    metavar="GRAPH",
+    help="Graph of val and test. Default: GRAPH without randomness.",
+)
+@click.option("--originals", is_flag=True, help="Add the images as they were read.")
+@click.option("--quality", type=int, help="Store JPEG of this quality, 1 to 100, instead of PNG.")
+@click.option("--arrays", is_flag=True, help="Store normalized images as arrays.")
+@click.option("--shard-size", type=int, help="Samples per shard. Default: 1000 or more.")
+@click.option("--workers", type=int, help="Processes. Default: one for two cores.")
+@click.option("--ray", default="", metavar="ADDRESS", help="Run on Ray: auto, or an address.")
+@click.option("--prove", "proved", metavar="DIR", help="Check a version instead of rendering.")
+@click.option("--share", default=0.01, show_default=True, help="Share of the version to check.")
+@report_errors
+def render(
+    graph: str,
+    data: Datasets,
+    output: str | None,
+    copies: int,
+    kind: str,
+    split: tuple[float, ...],
+    evaluation: str,
+    originals: bool,
+    quality: int | None,
+    arrays: bool,
+    shard_size: int | None,
+    workers: int | None,
+    ray: str,
+    proved: str | None,
+    share: float,
+) -> None:
+    r"""Render every sample with a graph, and write a dataset version to a new folder.
+
+    After an interruption, the same command continues. `--prove DIR` compares the files of a version
+    with its manifest and renders a share of it again; with GRAPH or --data, it compares these too.
+
+    Example:  workbench render simclr --data photos -o versions/v1 --copies 3 --split 0.8,0.1,0.1
+    """
+    from workbench.engine.protocol.exit_status import printable
+    from workbench.engine.protocol.progress import share_bar
+    from workbench.versions.proof import prove
+    from workbench.versions.render import render as render_version
+
+    if proved is not None:
+        source = load_source_graph(graph) if graph else None
+        with share_bar() as on_progress:
+            proof = prove(
+                proved,
+                share=share,
+                graph=source,
+                data=data or None,
+                workers=workers,
+                on_progress=on_progress,
+            )
+        for line in proof.lines():
+            click.echo(printable(line))
+        if not proof.proven:
+            raise SystemExit(1)
+        return
+    if not graph or not output:
+        raise click.UsageError(
+            "Pass GRAPH and -o DIR to render, or --prove DIR to check a version."
+        )
+    opened, datasets = opened_on(load_source_graph(graph), data)
+    other = opened_on(load_source_graph(evaluation), data)[0] if evaluation else None
+    with share_bar() as on_progress:
+        version = render_version(
+            opened,
+            output,
+            datasets,
+            copies=copies,
+            format=kind,
+            split=split,
+            workers=workers,
+            originals=originals,
+            quality=quality,
+            arrays=arrays,
+            shard_size=shard_size,
+            evaluation=other,
+            ray=ray,
+            on_progress=on_progress,
+        )
+    for line in version.lines():
+        click.echo(printable(line))
+
+
+@click.command()
+@click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False))
+@click.option("--diff", nargs=2, metavar="A B", help="Compare two versions in the folder.")
+@report_errors
+def versions(folder: str, diff: tuple[str, str] | None) -> None:
+    """List the dataset versions in a folder, or compare two of them.
+
+    Example:  workbench versions versions
+    """
+    from workbench.engine.protocol.exit_status import printable
+    from workbench.versions.manifest import find_versions
+
+    if diff is not None:
+        raise ArgumentError("not yet")
+    found = find_versions(folder)
+    for version in found:
+        for line in version.lines():
+            click.echo(printable(line))
+    if not found:
+        click.echo(f"There is no complete version in {Path(folder).absolute()}.")

@@ -1,0 +1,261 @@
+"""Define ``VersionFormat``, and encode samples to the parts that all formats store."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from workbench.errors import DataError
+from workbench.versions.outputs import RenderedSample, Roles
+from workbench.versions.plan import Task, VersionPlan
+from workbench.versions.records import SampleRecord
+
+_UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*%]')
+_RESERVED = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+_MOST_BYTES = 200
+"""Maximum length of a file name made of a class name, in bytes. File systems allow 255."""
+Parts = Mapping[str, bytes]
+"""The encoded parts of a sample, by file ending: ``png``, ``masks.png``, ``cls``, ``json``."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedSample:
+    """A sample whose pictures are encoded, ready to be written.
+
+    ``pictures`` maps the endings of pictures to the names of their outputs.
+    """
+
+    sample: RenderedSample
+    parts: Parts
+    pictures: Mapping[str, str]
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each part, by ending."""
+        return {name: hashlib.sha256(part).hexdigest() for name, part in self.parts.items()}
+
+
+class VersionFormat(ABC):
+    """One way to store a version: writes a shard's samples to files and reads them back."""
+
+    name: str
+    extra = ""
+    """Name of the package that writing needs, or empty."""
+
+    @abstractmethod
+    def require(self, roles: Roles, plan: VersionPlan) -> None:
+        """Raise ArgumentError if the format cannot contain an output, with the fix."""
+
+    @abstractmethod
+    def write(
+        self, samples: Iterator[EncodedSample], folder: Path, task: Task, plan: VersionPlan
+    ) -> Iterator[tuple[EncodedSample, dict[str, str]]]:
+        """Write the samples of a shard below ``folder``, at their paths in the version.
+
+        Yields each sample, with the path of the file that contains each part, by ending.
+        """
+
+    @abstractmethod
+    def read(
+        self, folder: Path, task: Task, records: Sequence[SampleRecord], plan: VersionPlan
+    ) -> Iterator[tuple[str, str, bytes | None]]:
+        """Yield (key, ending, bytes) of each part of a shard's samples, as stored below ``folder``.
+
+        The bytes are None for a missing file. Raises DataError for a file that cannot be read.
+        """
+
+    def finish(
+        self, folder: Path, plan: VersionPlan, records: Callable[[str], Iterator[SampleRecord]]
+    ) -> list[str]:
+        """Write the files of the whole version, such as annotation files; return their paths.
+
+        ``records`` returns the samples of a split. Called once all shards are complete.
+        """
+        return []
+
+
+def encode(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> EncodedSample:
+    """Encode the pictures, masks and annotations of a sample.
+
+    The first picture has the ending ``png`` or ``jpg``, others have their output's name before it.
+    Raises DataError for a mask with values that a PNG cannot contain.
+    """
+    ending = "jpg" if plan.encoding == "jpeg" else "png"
+    parts: dict[str, bytes] = {}
+    pictures: dict[str, str] = {}
+    for number, (name, image) in enumerate(sample.images.items()):
+        part = f"{name}.{ending}" if number else ending
+        parts[part], pictures[part] = encode_picture(image, plan), name
+    for name, mask in sample.masks.items():
+        parts[f"{name}.png"] = encode_mask(mask, sample.source, name)
+    for name, array in sample.arrays.items():
+        parts[f"{name}.npy"] = npy_bytes(array)
+    if sample.label is not None:
+        parts["cls"] = str(sample.label).encode()
+    if roles.has_objects:
+        parts["json"] = json.dumps(
+            {"annotations": annotations_of(sample, plan, roles)}, ensure_ascii=False
+        ).encode()
+    return EncodedSample(sample, parts, pictures)
+
+
+def encode_picture(image: Any, plan: VersionPlan) -> bytes:
+    """Encode a picture (h, w, 1 or 3) as PNG, or as JPEG with the plan's quality."""
+    buffer = io.BytesIO()
+    made = Image.fromarray(image[:, :, 0] if image.shape[2] == 1 else image)
+    if plan.encoding == "jpeg":
+        made.save(buffer, "JPEG", quality=plan.quality, subsampling=0)
+    else:
+        made.save(buffer, "PNG", compress_level=1)
+    return buffer.getvalue()
+
+
+def encode_mask(mask: Any, source: str, name: str) -> bytes:
+    """Encode a mask (h, w) of integers as PNG, with 8 or 16 bits."""
+    low, high = (int(mask.min()), int(mask.max())) if mask.size else (0, 0)
+    if low < 0 or high > 65535:
+        raise DataError(
+            f"{source}: the mask {name!r} has the value {low if low < 0 else high}, but a PNG "
+            "contains 0 to 65535. Map the values with lookup_table."
+        )
+    buffer = io.BytesIO()
+    Image.fromarray(mask.astype(np.uint8 if high < 256 else np.uint16)).save(
+        buffer, "PNG", compress_level=1
+    )
+    return buffer.getvalue()
+
+
+def npy_bytes(array: Any) -> bytes:
+    """Return an array in NumPy's file format, which includes its shape and type."""
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=False)
+    return buffer.getvalue()
+
+
+def annotations_of(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> list[dict[str, Any]]:
+    """Return the objects of a sample as COCO annotations, without ids.
+
+    ``bbox`` is left, top, width and height in pixels. Points of objects without a box are enclosed
+    by one. Key points that are hidden or outside the image have visibility 0.
+    """
+    objects = _points_by_object(sample)
+    count = len(sample.boxes) if sample.boxes is not None else len(objects)
+    found = []
+    for at in range(count):
+        number = int(sample.labels[at]) if sample.labels is not None else 1
+        one: dict[str, Any] = {"category_id": number}
+        if 0 <= number < len(plan.classes):
+            one["category_name"] = plan.classes[number]
+        points, visible = objects.get(at, (np.zeros((0, 2)), np.zeros(0, bool)))
+        if sample.boxes is not None:
+            left, top, right, bottom = sample.boxes[at].tolist()
+        else:
+            seen = points[visible] if visible.any() else np.zeros((1, 2))
+            (left, top), (right, bottom) = seen.min(axis=0).tolist(), seen.max(axis=0).tolist()
+        one["bbox"] = [round(each, 4) for each in (left, top, right - left, bottom - top)]
+        one["area"] = round((right - left) * (bottom - top), 4)
+        one["iscrowd"] = 0
+        if roles.points and roles.outlines:
+            one["segmentation"] = [_flat(each) for each in _outlines_of(sample, at)]
+        elif roles.points:
+            rows = np.concatenate([points, 2.0 * visible[:, None]], axis=1)
+            rows[~visible] = 0
+            one["keypoints"] = _flat(rows)
+            one["num_keypoints"] = int(visible.sum())
+        found.append(one)
+    return found
+
+
+def _flat(values: Any) -> list[float]:
+    return [round(float(each), 4) for each in np.ravel(values)]
+
+
+def _points_by_object(sample: RenderedSample) -> dict[int, tuple[Any, Any]]:
+    """Return the points of each object (n, 2), and which of them are visible (n,)."""
+    if sample.points is None:
+        return {}
+    seen = sample.visible
+    visible = np.ones(len(sample.points), bool) if seen is None else np.ravel(seen).astype(bool)
+    width, height = sample.size
+    inside = ((sample.points >= 0) & (sample.points <= (width, height))).all(axis=1)
+    visible = visible & inside
+    if sample.objects is None:
+        return {0: (sample.points, visible)} if len(sample.points) else {}
+    found: dict[int, list[slice]] = {}
+    for number, first, end in np.asarray(sample.objects).reshape(-1, 3).tolist():
+        found.setdefault(int(number), []).append(slice(int(first), int(end)))
+    return {
+        number: (
+            np.concatenate([sample.points[each] for each in slices]),
+            np.concatenate([visible[each] for each in slices]),
+        )
+        for number, slices in found.items()
+    }
+
+
+def _outlines_of(sample: RenderedSample, at: int) -> Iterator[Any]:
+    assert sample.points is not None
+    for number, first, end in np.asarray(sample.objects).reshape(-1, 3).tolist():
+        if number == at:
+            yield sample.points[int(first) : int(end)]
+
+
+def write_part(path: Path, part: bytes) -> None:
+    """Write a part to a file of its own."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(part)
+
+
+def read_part(path: Path) -> bytes | None:
+    """Return the content of a file, or None if it does not exist."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def safe_name(name: str) -> str:
+    """Return a name that is valid for a file on any system, equal to ``name`` if that is valid.
+
+    Characters that are not allowed become ``%`` and their number, as in URLs.
+    """
+    made = _UNSAFE.sub(lambda found: _escaped(found[0]), name)
+    if ends := re.search(r"[. ]+$", made):  # Windows removes them
+        made = made[: ends.start()] + "".join(map(_escaped, ends[0]))
+    if _RESERVED.fullmatch(made):
+        made = _escaped(made[0]) + made[1:]
+    made = made or "%00"
+    encoded = made.encode(errors="surrogateescape")
+    if len(encoded) <= _MOST_BYTES:
+        return made
+    digest = hashlib.sha256(encoded).hexdigest()[:12]
+    return f"{encoded[: _MOST_BYTES - 13].decode(errors='ignore')}~{digest}"
+
+
+def _escaped(character: str) -> str:
+    return f"%{ord(character):02X}"
+
+
+def class_folders(classes: tuple[str, ...]) -> list[str]:
+    """Return a folder name for each class, different even where letter case is ignored."""
+    found: list[str] = []
+    taken: set[str] = set()
+    for number, name in enumerate(classes):
+        made = safe_name(name)
+        if made.casefold() in taken:
+            made = f"{made}~{number}"
+        taken.add(made.casefold())
+        found.append(made)
+    return found

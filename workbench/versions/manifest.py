@@ -1,0 +1,170 @@
+"""The manifest of a complete version: its plan, and the hashes of all records and whole files."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+import msgspec
+
+from workbench.errors import DataError
+from workbench.versions.formats import load_format
+from workbench.versions.plan import VersionPlan
+from workbench.versions.records import (
+    SampleRecord,
+    file_hash,
+    read_records,
+    record_path,
+    write_complete,
+)
+
+MANIFEST_FILE = "version.json"
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """Content of ``version.json``.
+
+    ``records`` has the SHA-256 of each shard's records, ``files`` that of each file that contains
+    many samples, ``samples`` the number of samples by split, and ``excluded`` the bad samples.
+    """
+
+    plan: VersionPlan
+    samples: Mapping[str, int]
+    records: Mapping[str, str]
+    files: Mapping[str, str]
+    excluded: Mapping[str, str]
+    size: int
+    format: str = "dali-workbench-version"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Version:
+    """A complete dataset version in a folder.
+
+    ::
+
+        version = wb.open_version("versions/v1")
+        print(version.path, version.samples)
+    """
+
+    path: Path
+    manifest: Manifest
+
+    @property
+    def plan(self) -> VersionPlan:
+        """The plan, which has all settings."""
+        return self.manifest.plan
+
+    @property
+    def samples(self) -> Mapping[str, int]:
+        """The number of samples by split."""
+        return self.manifest.samples
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was changed or excluded, as sentences."""
+        excluded = self.manifest.excluded
+        listed = [f"{name} ({why.rstrip('.')})" for name, why in list(excluded.items())[:5]]
+        more = f" and {len(excluded) - 5:,} more" if len(excluded) > 5 else ""
+        bad = f"{len(excluded):,} bad samples are excluded: {', '.join(listed)}{more}."
+        return (*self.plan.notes, *([bad] if excluded else []))
+
+    def records(self, split: str = "") -> Iterator[SampleRecord]:
+        """Yield the record of each sample, by default of all splits.
+
+        ::
+
+            version = wb.open_version("versions/v1")
+            for record in version.records("train"):
+                print(record.source, record.label, record.paths)
+        """
+        for task in self.plan.tasks():
+            if split in ("", task.split):
+                yield from read_records(record_path(self.path, task))[1]
+
+    def lines(self) -> list[str]:
+        """Return a description as lines."""
+        plan = self.plan
+        parts = [f"{count:,} {name}" for name, count in self.samples.items()]
+        pictures = f"JPEG {plan.quality}" if plan.encoding == "jpeg" else "PNG"
+        head = f"{self.path.name}: {', '.join(parts)}, {plan.format}, {pictures}"
+        graph = plan.graphs["train"].get("name") or "a graph"
+        return [head, f"graph {graph}, data {plan.data[plan.main]}", *self.notes]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def open_version(path: str | Path) -> Version:
+    """Open a complete version. Raises DataError if the folder is not one.
+
+    ::
+
+        version = wb.open_version("versions/v1")
+    """
+    folder = Path(path).expanduser().absolute()
+    try:
+        text = (folder / MANIFEST_FILE).read_bytes()
+    except OSError as error:
+        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        more = " It is unfinished: render it again to continue." if unfinished.is_dir() else ""
+        raise DataError(f"{folder} is not a version: {error.strerror}.{more}") from None
+    try:
+        return Version(folder, msgspec.json.decode(text, type=Manifest))
+    except msgspec.DecodeError as error:
+        raise DataError(f"{folder / MANIFEST_FILE} is not a manifest: {error}.") from None
+
+
+def find_versions(folder: str | Path) -> list[Version]:
+    """Return the complete versions in a folder, by name."""
+    found = Path(folder).expanduser().absolute()
+    try:
+        inside = sorted(each for each in found.iterdir() if (each / MANIFEST_FILE).is_file())
+    except OSError as error:
+        raise DataError(f"{found} cannot be listed: {error.strerror}.") from None
+    return [open_version(each) for each in inside]
+
+
+def write_version(folder: Path, plan: VersionPlan) -> None:
+    """Write ``version.json`` from the records of all shards."""
+
+    def records(split: str) -> Iterator[SampleRecord]:
+        for task in plan.tasks():
+            if task.split == split:
+                yield from read_records(record_path(folder, task))[1]
+
+    samples: Counter[str] = Counter()
+    files: dict[str, str] = {}
+    excluded = dict(plan.excluded)
+    hashes = {}
+    for task in plan.tasks():
+        shard, _ = read_records(record_path(folder, task))
+        samples[task.split] += shard.samples
+        files |= shard.files
+        excluded |= shard.excluded
+        hashes[task.name] = file_hash(record_path(folder, task))
+    made = load_format(plan.format).finish(folder, plan, records)
+    files |= {path: file_hash(folder / path) for path in made}
+    size = sum(
+        os.stat(os.path.join(at, name)).st_size
+        for at, folders, names in os.walk(folder)
+        if not _is_work(folders)
+        for name in names
+    )
+    manifest = Manifest(plan, dict(samples), hashes, files, excluded, size)
+    text = json.dumps(msgspec.to_builtins(manifest), indent=1, ensure_ascii=False)
+    write_complete(folder / MANIFEST_FILE, [text.encode(errors="surrogateescape")])
+
+
+def _is_work(folders: list[str]) -> bool:
+    """Remove the working folder from the folders that ``os.walk`` visits next."""
+    folders[:] = [each for each in folders if each != ".render"]
+    return False

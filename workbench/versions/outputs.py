@@ -1,0 +1,273 @@
+"""Convert the outputs of a graph to samples: pictures, masks, labels, boxes and key points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workbench.catalog import load_catalog
+from workbench.catalog.extra_operators import FOLLOWERS
+from workbench.emit.core.outputs import class_numbers, first_reader, outputs_of_kind
+from workbench.errors import GraphError
+from workbench.graph.annotations.formats import box_format, is_relative
+from workbench.graph.model import Graph, Node, Port, Source
+from workbench.graph.model.node_order import ancestors
+from workbench.graph.model.ports import output_ports
+from workbench.graph.resolved import ResolvedGraph, resolve
+from workbench.graph.types.devices import decodes
+from workbench.graph.types.tensor_type import TensorType
+from workbench.sources import load_source
+
+ENCODED = "_encoded"
+"""Name of the added output with the encoded images, from which names and hashes are taken."""
+POLYGONS = "_polygons"
+"""Name of the added output with the objects of points: rows of object, first and last point."""
+_NORMALIZE = "crop_mirror_normalize"
+_NORMALIZING = ("mean", "std", "scale", "shift", "dtype", "output_layout")
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedSample:
+    """One sample of a version.
+
+    ``images`` are pictures of shape (h, w, c), uint8, and ``masks`` have shape (h, w), by output
+    name. ``boxes`` are (n, 4): left, top, right, bottom in pixels of the first image; ``labels``
+    are their classes. ``points`` are (m, 2) in pixels, with ``visible`` (m,), and ``objects`` the
+    rows (object, first point, end) that divide them. ``arrays`` are all other outputs.
+    """
+
+    key: str
+    source: str
+    label: int | None
+    images: Mapping[str, Array]
+    masks: Mapping[str, Array]
+    boxes: Array | None
+    labels: Array | None
+    points: Array | None
+    visible: Array | None
+    objects: Array | None
+    arrays: Mapping[str, Array]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the first image, or (0, 0) if there is none."""
+        first = next(iter(self.images.values()), None)
+        return (0, 0) if first is None else (first.shape[1], first.shape[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The role of each output of a graph. An empty text means that there is no such output."""
+
+    images: tuple[str, ...]
+    masks: tuple[str, ...]
+    label: str
+    boxes: str
+    box_format: str
+    box_labels: str
+    points: str
+    points_relative: bool
+    outlines: bool
+    """True if points are the corners of outlines, and not key points."""
+    visible: str
+    arrays: tuple[str, ...]
+
+    @property
+    def has_objects(self) -> bool:
+        return bool(self.boxes or self.points)
+
+
+def roles_of(resolved: ResolvedGraph) -> Roles:
+    """Determine what each output of a graph is."""
+    graph, outputs = resolved.graph, resolved.outputs
+    shown = {name: flow for name, flow in outputs.items() if not name.startswith("_")}
+    images = tuple(name for name in outputs_of_kind(shown, "image") if is_picture(shown[name]))
+    masks = tuple(outputs_of_kind(shown, "mask"))
+    numbers = class_numbers(shown)
+    boxes = next(iter(outputs_of_kind(shown, "boxes")), "")
+    points = next(iter(outputs_of_kind(shown, "points")), "")
+    others = [name for name in outputs_of_kind(shown, "label") if name not in numbers]
+    port = graph.outputs.get(points)
+    seen = None if port is None else Port(port.node, "visible")
+    visible = next((name for name in others if graph.outputs[name] == seen), "")
+    lists = [name for name in others if name != visible and _is_list(shown[name])]
+    box_labels = lists[0] if lists and (boxes or points) else ""
+    used = {*images, *masks, boxes, points, visible, box_labels, *numbers[:1]}
+    form = box_format(graph, graph.node(graph.outputs[boxes].node)) if boxes else ""
+    if boxes and not form:
+        raise GraphError(
+            f"The format of the boxes in {boxes!r} is unknown after {graph.outputs[boxes].node!r}. "
+            "Set format of the node follow_boxes."
+        )
+    return Roles(
+        images,
+        masks,
+        numbers[0] if numbers else "",
+        boxes,
+        form or "",
+        box_labels,
+        points,
+        port is not None and is_relative(graph, graph.node(port.node)),
+        port is not None and _are_outlines(graph, port),
+        visible,
+        tuple(name for name in shown if name not in used),
+    )
+
+
+def is_picture(flow: TensorType) -> bool:
+    """Return whether values of a type can be stored as a picture."""
+    return flow.dtype == "UINT8" and flow.axes == "HWC" and flow.channels in (1, 3)
+
+
+def _is_list(flow: TensorType) -> bool:
+    return flow.shape is not None and len(flow.shape) == 1 and flow.shape[0] is None
+
+
+def _are_outlines(graph: Graph, port: Port) -> bool:
+    node = _point_reader(graph, port)
+    return isinstance(node, Source) and load_source(node.kind or "coco").polygons == "outlines"
+
+
+def _point_reader(graph: Graph, port: Port) -> Node:
+    node = graph.node(port.node)
+    while "points" in node.inputs and graph.has(node.inputs["points"].node):
+        node = graph.node(node.inputs["points"].node)
+    return node
+
+
+def graph_to_render(graph: Graph, *, arrays: bool) -> tuple[Graph, list[str]]:
+    """Return a graph with all outputs that a version needs, and notes about what was changed.
+
+    Unless ``arrays``, a final ``crop_mirror_normalize`` outputs the uint8 pixels before its
+    normalisation. Outputs with encoded images and the objects of points are added.
+    """
+    notes = []
+    resolved = resolve(graph, load_catalog())
+    graph = resolved.graph
+    for name, flow in resolved.outputs.items():
+        node = graph.node(graph.outputs[name].node)
+        if arrays or flow.kind != "image" or is_picture(flow) or node.op != _NORMALIZE:
+            continue
+        graph = graph.replace_node(_before_normalization(node))
+        values = [
+            f"{each} {_short(node.args[each])}" for each in ("mean", "std") if each in node.args
+        ]
+        notes.append(
+            f"{name}: stored as uint8 pixels before the normalization of {node.id!r} "
+            f"({', '.join(values) or 'its values are computed'}). Normalize them when you train."
+        )
+        given = resolved.types.get(node.inputs["data"])
+        if given is None or given.dtype != "UINT8":
+            notes.append(f"{name}: the pixels before {node.id!r} are not uint8 and are rounded.")
+    added = {}
+    main = first_reader(resolved.nodes)
+    spec = load_catalog()[main.op]
+    added[ENCODED] = output_ports(main, spec)[0]
+    for flow_name in outputs_of_kind(resolved.outputs, "points"):
+        if (rows := _rows_of(graph, graph.outputs[flow_name])) is not None:
+            added[POLYGONS] = rows
+    return replace(graph, outputs={**graph.outputs, **added}), notes
+
+
+def _before_normalization(node: Node) -> Node:
+    args = {name: value for name, value in node.args.items() if name not in _NORMALIZING}
+    inputs = {name: port for name, port in node.inputs.items() if name not in _NORMALIZING}
+    return replace(node, args={**args, "dtype": "UINT8", "output_layout": "HWC"}, inputs=inputs)
+
+
+def _short(value: object) -> str:
+    values = value if isinstance(value, tuple) else (value,)
+    return "/".join(f"{each:.5g}" for each in values)
+
+
+def _rows_of(graph: Graph, port: Port) -> Port | None:
+    """Return the port with the objects of points, of a follower or of the source."""
+    node = graph.node(port.node)
+    while node.op in FOLLOWERS and "polygons" not in node.inputs:
+        giver = node.inputs.get("points")
+        if giver is None or not graph.has(giver.node):
+            return None
+        node = graph.node(giver.node)
+    known = {each.output for each in output_ports(node, load_catalog()[node.op])}
+    return Port(node.id, "polygons") if "polygons" in known else None
+
+
+def original_graph(graph: Graph) -> Graph:
+    """Return the graph that outputs the decoded images and the annotations as they were read.
+
+    Raises GraphError for an output that does not exist in the data.
+    """
+    resolved = resolve(graph, load_catalog())
+    graph = resolved.graph
+    outputs = {}
+    for name, port in graph.outputs.items():
+        kind = resolved.kind(port)
+        before = ancestors(graph, [port])
+        nodes = [node for node in resolved.nodes if node.id in before]
+        found = next(_read_ports(resolved, nodes, kind), None)
+        if found is None:
+            raise GraphError(
+                f"The output {name!r} ({kind}) is not in the data, so there is no original of it. "
+                "Render without originals."
+            )
+        outputs[name] = found
+    images = [name for name, port in outputs.items() if resolved.kind(port) == "image"]
+    kept = {name: port for name, port in outputs.items() if name not in images[1:]}
+    return replace(graph, outputs=kept)
+
+
+def _read_ports(resolved: ResolvedGraph, nodes: list[Node], kind: str) -> Iterator[Port]:
+    for node in nodes:
+        spec = resolved.spec(node)
+        reads = isinstance(node, Source) or (kind == "image" and decodes(spec))
+        for port in output_ports(node, spec) if reads else ():
+            if resolved.kind(port) == kind:
+                yield port
+
+
+class SampleReader:
+    """Converts the outputs of one sample to a ``RenderedSample``."""
+
+    def __init__(self, resolved: ResolvedGraph) -> None:
+        self.roles = roles_of(resolved)
+
+    def sample(self, key: str, source: str, values: Mapping[str, Array]) -> RenderedSample:
+        """Return the sample with the outputs ``values``, by output name."""
+        roles = self.roles
+        images = {name: values[name] for name in roles.images}
+        height, width = next(iter(images.values())).shape[:2] if images else (1, 1)
+        boxes = values.get(roles.boxes)
+        if boxes is not None:
+            boxes = _in_pixels(boxes, roles.box_format, width, height)
+        points = values.get(roles.points)
+        if points is not None:
+            scale = (width, height) if roles.points_relative else (1, 1)
+            points = points.astype(np.float64).reshape(-1, 2) * scale
+        label = values.get(roles.label)
+        return RenderedSample(
+            key,
+            source,
+            None if label is None else int(label.reshape(()) if label.size == 1 else label[0]),
+            images,
+            {name: values[name].reshape(values[name].shape[:2]) for name in roles.masks},
+            boxes,
+            values.get(roles.box_labels),
+            points,
+            values.get(roles.visible),
+            values.get(POLYGONS),
+            {name: values[name] for name in roles.arrays},
+        )
+
+
+def _in_pixels(boxes: Array, form: str, width: int, height: int) -> Array:
+    found = boxes.astype(np.float64).reshape(-1, 4).copy()
+    if form.endswith("cxcywh"):
+        found[:, :2] -= found[:, 2:] / 2
+    if form.endswith("wh"):
+        found[:, 2:] += found[:, :2]
+    return found * (width, height, width, height) if form.startswith("relative") else found

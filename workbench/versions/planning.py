@@ -1,0 +1,254 @@
+"""Plan a version: check what is requested, and divide the samples."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+from workbench.arguments import require_library
+from workbench.catalog import load_catalog
+from workbench.emit.core.outputs import first_reader
+from workbench.engine.file_checks.usable_data import UsableData
+from workbench.engine.resources.machine import describe_machine
+from workbench.engine.resources.missing_gpu import require_gpu_if_used
+from workbench.errors import ArgumentError
+from workbench.graph.execution.dataset_parameters import (
+    datasets_as_read,
+    is_sampled,
+    parameter_of,
+    require_datasets,
+    with_datasets,
+)
+from workbench.graph.model import Graph, Source
+from workbench.graph.resolved import ResolvedGraph, resolve
+from workbench.graph.storage.io import graph_from_json, graph_to_json
+from workbench.graph.variants.validation import validation_graph
+from workbench.sources import (
+    Dataset,
+    Datasets,
+    Sample,
+    class_names,
+    dump_file_list,
+    list_samples,
+    load_source,
+    open_datasets,
+    require_dataset,
+    write_remaining,
+)
+from workbench.versions.formats import load_format
+from workbench.versions.formats.format import class_folders
+from workbench.versions.outputs import graph_to_render, original_graph, roles_of
+from workbench.versions.plan import (
+    SPLITS,
+    PlannedSplit,
+    VersionPlan,
+    divide,
+)
+from workbench.versions.records import file_hash, write_complete
+from workbench.versions.shard import WORK
+
+SHARD_SIZE = 1000
+"""Default number of samples per shard."""
+_LARGEST_SHARDS = 500
+"""Number of shards per copy above which shards become larger, because readers list all files."""
+_MIXING = ("permute_batch", "batch_permutation")
+
+
+def plan_version(
+    graph: Graph,
+    data: Datasets,
+    *,
+    copies: int = 1,
+    format: str = "folder",
+    split: Sequence[float] = (1.0,),
+    originals: bool = False,
+    quality: int | None = None,
+    arrays: bool = False,
+    shard_size: int | None = None,
+    evaluation: Graph | None = None,
+) -> tuple[VersionPlan, list[Sample]]:
+    """Return the plan of a version, and the samples of its main data. Nothing is written.
+
+    Raises the errors of ``render`` that are known in advance.
+    """
+    if not 1 <= copies <= 10_000:
+        raise ArgumentError(f"copies is {copies}. Use 1 to 10,000.")
+    if quality is not None and not 1 <= quality <= 100:
+        raise ArgumentError(f"quality is {quality}. Use 1 to 100, or None for PNG.")
+    if shard_size is not None and shard_size < 1:
+        raise ArgumentError(f"shard_size is {shard_size}. Use 1 or more samples.")
+    writer = load_format(format)
+    if writer.extra:
+        require_library(writer.extra, f"the format {format!r}")
+    require_datasets(graph.whole, data)
+    graph = resolve(with_datasets(graph.whole, data), load_catalog()).graph
+    require_gpu_if_used(graph, describe_machine())
+    main = _main_source(graph)
+    name = str(parameter_of(main))
+    data = datasets_as_read(graph, data)
+    for each in data.values():
+        require_dataset(each, graph.settings.device)
+    excluded = _bad_samples(data[name], name)
+    samples = samples_of(data[name], excluded)
+    graphs, notes = _graphs(graph, data, len(split), originals, arrays, evaluation)
+    divided = divide([each.label for each in samples], split, graph.settings.seed)
+    planned = tuple(
+        PlannedSplit(
+            SPLITS[at], len(own), copies if not at else 1, "eval" if at else "train",
+            originals and not at,
+        )
+        for at, own in enumerate(divided)
+    )  # fmt: skip
+    classes = tuple(class_names(data[name]))
+    if format == "folder":
+        notes += [
+            f"The class {name!r} is stored as {folder!r}, because its name is not valid for a file."
+            for name, folder in zip(classes, class_folders(classes), strict=True)
+            if name != folder
+        ]
+    largest = max(each.samples for each in planned)
+    size = shard_size or max(SHARD_SIZE, -(-largest // _LARGEST_SHARDS))
+    if any(node.op in _MIXING for node in graph.walk()) and len(samples) > size:
+        notes.append(
+            f"Images are mixed with others of their batch, from the same shard of {size:,} samples."
+        )
+    plan = VersionPlan(
+        {key: graph_to_json(each) for key, each in graphs.items()},
+        {key: f"{each.kind}:{each.place}" for key, each in data.items()},
+        {key: data_hash(each, samples if key == name else None) for key, each in data.items()},
+        name,
+        planned,
+        tuple(split),
+        format,
+        "png" if quality is None else "jpeg",
+        quality or 0,
+        arrays,
+        size,
+        graph.settings.seed,
+        classes,
+        excluded,
+        {each: installed_version(each) for each in _LIBRARIES},
+        tuple(notes),
+    )
+    for made in graphs.values():
+        writer.require(roles_of(ResolvedGraph(made, load_catalog())), plan)
+    return plan, samples
+
+
+_LIBRARIES = ("nvidia-dali-cuda120", "numpy", "pillow")
+
+
+def _bad_samples(data: Dataset, name: str) -> dict[str, str]:
+    """Return the samples whose header shows that they cannot be decoded, with the reasons."""
+    usable = UsableData({name: data})
+    usable.exclude_bad(full=False)
+    found = {one.file: one.reason for one in usable.excluded}
+    usable.close()
+    return found
+
+
+def samples_of(data: Dataset, excluded: Mapping[str, str]) -> list[Sample]:
+    """Return the samples of a dataset that are not excluded, in the reader's order."""
+    return [each for each in list_samples(data) if each.name not in excluded]
+
+
+def _main_source(graph: Graph) -> Source:
+    """Return the source whose samples are rendered. Raises ArgumentError if that is impossible."""
+    main = first_reader(resolve(graph, load_catalog()).nodes)
+    assert isinstance(main, Source)
+    kind = load_source(main.kind)
+    if parameter_of(main) is None:
+        raise ArgumentError(
+            f"{main.id}: the graph names its files itself. Remove these arguments, and pass data."
+        )
+    if is_sampled(main):
+        raise ArgumentError(
+            f"{main.id}: the source has a sampler, but a version has every sample once per copy. "
+            "Reset its sampler options."
+        )
+    if main.args.get("num_shards", 1) != 1:
+        raise ArgumentError(
+            f"{main.id}.num_shards is {main.args['num_shards']}, but a version divides the data "
+            "itself. Reset num_shards."
+        )
+    if kind.in_memory or not kind.is_listed:
+        raise ArgumentError(
+            f"{main.id}: {kind.about} cannot be rendered, because worker processes and the proof "
+            "read the data from files again. Save the images to a folder."
+        )
+    return main
+
+
+def _graphs(
+    graph: Graph,
+    data: Datasets,
+    splits: int,
+    originals: bool,
+    arrays: bool,
+    evaluation: Graph | None,
+) -> tuple[dict[str, Graph], list[str]]:
+    """Return the graphs of training and evaluation, and of their originals, with notes."""
+    found: dict[str, Graph] = {}
+    notes: list[str] = []
+    if originals:
+        found["original train"] = original_graph(graph)
+    found["train"] = graph
+    if splits > 1:
+        resolved = ResolvedGraph(graph, load_catalog())
+        if evaluation is not None:
+            found["eval"] = resolve(with_datasets(evaluation.whole, data), load_catalog()).graph
+        elif (made := validation_graph(resolved)) is not None:
+            found["eval"] = made
+            notes.append("val and test are rendered with the graph without randomness.")
+        else:
+            raise ArgumentError(
+                "The random operators of this graph cannot be removed for val and test. Pass "
+                "evaluation: the graph for these splits (the same graph to augment them, too)."
+            )
+    prepared = {}
+    for key, each in found.items():
+        prepared[key], more = graph_to_render(each, arrays=arrays)
+        notes += [note for note in more if note not in notes]
+    return prepared, notes
+
+
+def data_hash(data: Dataset, samples: Sequence[Sample] | None) -> str:
+    """Return a hash of a dataset: its annotation file, and the names and labels of samples."""
+    digest = hashlib.sha256()
+    if os.path.isfile(data.place):
+        digest.update(bytes.fromhex(file_hash(Path(data.place))))
+    for each in samples or ():
+        digest.update(f"{each.name}\n{each.label}\n".encode(errors="surrogateescape"))
+    return digest.hexdigest()
+
+
+def write_inputs(folder: Path, plan: VersionPlan, samples: list[Sample]) -> None:
+    """Write the plan, and the data of each split if it is not all of the data."""
+    data = open_datasets(plan.data)[plan.main]
+    kind = load_source(data.kind)
+    main = next(
+        node
+        for node in graph_from_json(plan.graphs["train"]).sources
+        if parameter_of(node) == plan.main
+    )
+    place = folder / WORK / "data"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir()
+    divided = divide([each.label for each in samples], plan.shares, plan.seed)
+    names = {each.name for each in samples}
+    for split, own in zip(plan.splits, divided, strict=True):
+        if kind.lists_files:
+            if main.args.get("random_shuffle") or main.args.get("shuffle_after_epoch"):
+                random.Random(plan.seed).shuffle(own)
+            content = dump_file_list(samples[at] for at in own)
+            (place / f"{split.name}.txt").write_bytes(content)
+        elif len(plan.splits) > 1 or plan.excluded:
+            others = (names - {samples[at].name for at in own}) | set(plan.excluded)
+            write_remaining(data, others, place / split.name)
+    # Last: a folder with a plan has all inputs.
+    write_complete(folder / WORK / "plan.json", [plan.dump()])

@@ -1,0 +1,192 @@
+"""Render shards in worker processes, which take one shard after the other."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.engine.protocol.exit_status import describe_exit
+from workbench.engine.protocol.progress import Progress
+from workbench.engine.resources.machine import usable_cores
+from workbench.errors import EngineError, SaveError
+from workbench.versions.plan import (
+    Task,
+    VersionPlan,
+    shard_bounds,
+)
+from workbench.versions.records import record_path
+from workbench.versions.shard import WORK
+
+_TICK = 0.2
+
+
+class _Worker:
+    """A process that renders one shard after the other, and reports to a queue."""
+
+    def __init__(self, folder: Path, threads: int, answers: queue.SimpleQueue[Any]) -> None:
+        command = [sys.executable, "-m", "workbench.versions", str(folder), str(threads)]
+        self.log = (folder / WORK / f"worker-{os.getpid()}-{id(self)}.log").open("w+b")
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True
+        )
+        self.task: Task | None = None
+        threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
+
+    def _listen(self, answers: queue.SimpleQueue[Any]) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            answers.put((self, json.loads(line)))
+        answers.put((self, None))
+
+    def start(self, task: Task, limit: int = 0) -> None:
+        """Start a shard, or only its first ``limit`` samples, to measure their size."""
+        self.task = task
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):  # it ended, which it reports
+            print(json.dumps([*task, limit]), file=self._process.stdin, flush=True)
+
+    def end_text(self) -> str:
+        """Describe why the process ended."""
+        code = self._process.wait()
+        self.log.seek(0)
+        text = self.log.read().decode(errors="replace")
+        return f"A worker process {describe_exit(code, text)}"
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self.log.close()
+        Path(self.log.name).unlink(missing_ok=True)
+
+
+def render_shards(
+    folder: Path,
+    plan: VersionPlan,
+    tasks: Sequence[Task],
+    workers: int | None,
+    on_progress: Progress,
+) -> None:
+    """Render those shards that are not complete yet. Raises EngineError if one fails.
+
+    ``workers`` is the number of processes, by default one for two cores.
+    """
+    missing = [task for task in tasks if not record_path(folder, task).is_file()]
+    if not missing:
+        return
+    workers = workers or max(1, usable_cores() // 2)
+    counter = RunProgress(plan, missing, on_progress)
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    running: list[_Worker] = []
+    waiting = deque(missing)
+    threads = max(1, usable_cores() // workers)
+    try:
+        first = _Worker(folder, threads, answers)
+        running.append(first)
+        first.start(waiting[0], _MEASURED)
+        while running:
+            worker, answer = answers.get()
+            if worker not in running:
+                continue  # it has no more shards, and was ended
+            if answer is None:
+                raise EngineError(describe_failure(worker.end_text(), folder, plan))
+            if "error" in answer:
+                raise EngineError(describe_failure(answer["error"], folder, plan))
+            if "bytes" in answer:
+                counter.require_space(folder, answer["bytes"])
+                for _number in range(min(workers, len(missing)) - 1):
+                    running.append(_Worker(folder, threads, answers))
+                for each in running:
+                    if waiting:
+                        each.start(waiting.popleft())
+            elif "samples" in answer:
+                counter.add(answer["samples"])
+            elif waiting:
+                worker.start(waiting.popleft())
+            else:
+                running.remove(worker)
+                worker.close()
+    finally:
+        for worker in running:
+            worker.close()
+
+
+def describe_failure(reason: str, folder: Path, plan: VersionPlan) -> str:
+    """Return an error message with the number of complete shards and the way to continue."""
+    done = sum(record_path(folder, task).is_file() for task in plan.tasks())
+    total = sum(1 for _ in plan.tasks())
+    return (
+        f"{reason.rstrip('.')}. {done:,} of {total:,} shards are complete in {folder}: the same "
+        "command continues with the others."
+    )
+
+
+_MEASURED = 32
+"""Number of samples whose stored size is measured before the run."""
+
+
+class RunProgress:
+    """Counts rendered samples, and reports the rate, the remaining time and the disk space."""
+
+    def __init__(self, plan: VersionPlan, missing: Sequence[Task], on_progress: Progress) -> None:
+        counts = {task: shard_bounds(task, plan.split(task.split).samples) for task in missing}
+        self.total = sum(last - first for first, last in counts.values())
+        self.done = 0
+        self._bytes = 0.0
+        self._start = time.monotonic()
+        self._on_progress = on_progress
+        on_progress(0.0, f"0 of {self.total:,} samples")
+
+    def require_space(self, folder: Path, per_sample: float) -> None:
+        """Raise SaveError if the samples do not fit on the disk. Restarts the clock."""
+        self._bytes = per_sample
+        self._start = time.monotonic()
+        needed, free = per_sample * self.total, shutil.disk_usage(folder).free
+        if needed > free:
+            raise SaveError(
+                f"{folder} needs about {size_text(needed)}, but {size_text(free)} are free. Free "
+                "some space, or use quality, for JPEG instead of PNG."
+            )
+        self._report()
+
+    def add(self, count: int) -> None:
+        """Count rendered samples."""
+        self.done += count
+        self._report()
+
+    def _report(self) -> None:
+        spent = time.monotonic() - self._start
+        text = f"{self.done:,} of {self.total:,} samples"
+        if self.done and spent > 0:
+            rate = self.done / spent
+            left = (self.total - self.done) / rate
+            text += f", {rate:,.0f}/s, {duration_text(left)} left"
+        if self._bytes:
+            text += f", {size_text(self._bytes * self.total)} in all"
+        self._on_progress(self.done / self.total, text)
+
+
+def size_text(size: float) -> str:
+    """Format a size in bytes: ``1.4 GB``."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} TB"
+
+
+def duration_text(seconds: float) -> str:
+    """Format a duration: ``40 s``, ``12 min``, ``3.5 h``."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

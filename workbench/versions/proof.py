@@ -1,0 +1,249 @@
+"""Prove a version: compare its files with the manifest, and render shards again."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+import msgspec
+
+from workbench.arguments import checked
+from workbench.catalog import load_catalog
+from workbench.engine.protocol.progress import Progress, one_line_interrupt, with_progress_bar
+from workbench.errors import ArgumentError, DataError, EngineError
+from workbench.graph.execution.dataset_parameters import with_datasets
+from workbench.graph.model import Graph
+from workbench.graph.resolved import resolve
+from workbench.graph.storage.io import graph_from_json
+from workbench.graph.variants.difference import graph_differences
+from workbench.sources import Data, Datasets, Sample, open_datasets
+from workbench.versions.formats import load_format
+from workbench.versions.manifest import MANIFEST_FILE, Version, open_version
+from workbench.versions.outputs import graph_to_render
+from workbench.versions.plan import Task, VersionPlan
+from workbench.versions.planning import data_hash, samples_of, write_inputs
+from workbench.versions.processes import render_shards
+from workbench.versions.records import MANIFEST, file_hash, read_records, record_path
+from workbench.versions.shard import WORK
+
+_NAMED = 20
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Proof:
+    """Result of ``prove``: what was compared, and every difference.
+
+    ``proven`` is True if nothing differs, nothing is missing and every chosen shard was rendered
+    again. ``changes`` names what differs from the machine that rendered the version, such as the
+    version of DALI; they do not prevent a proof.
+
+    ::
+
+        print(wb.prove("versions/v1").differences)
+    """
+
+    path: Path
+    samples: int
+    rendered: int
+    shards: int
+    differences: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    failure: str = ""
+
+    @property
+    def proven(self) -> bool:
+        """True if every chosen sample was rendered again with equal bytes, and no file differs."""
+        return not self.differences and not self.failure and self.rendered > 0
+
+    def lines(self) -> list[str]:
+        """Return the report as lines. The last has the result."""
+        found = [*self.changes, *self.differences[:_NAMED]]
+        if len(self.differences) > _NAMED:
+            found.append(f"and {len(self.differences) - _NAMED:,} more differences")
+        if self.failure:
+            found.append(f"not rendered again: {self.failure}")
+        if self.proven:
+            share = f"{self.rendered:,} of {self.samples:,} samples rendered again"
+            return [*found, f"proven: all files equal the manifest, {share} bit for bit"]
+        return [*found, f"not proven: {len(self.differences):,} differences"]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+@with_progress_bar()
+@one_line_interrupt()
+@checked()
+def prove(
+    version: str | Path | Version,
+    *,
+    share: float = 0.01,
+    graph: Graph | None = None,
+    data: Data | None = None,
+    seed: int | None = None,
+    workers: int | None = None,
+    on_progress: Progress = lambda share, text: None,
+) -> Proof:
+    """Compare a version's files with its manifest, and render a share of its shards again.
+
+    At least one shard is chosen, by ``seed``; their files are read and their samples are rendered
+    again. Each changed, missing or additional file is named, with its sample. ``data`` is where the
+    data is now, by default where it was. ``graph`` is a graph to compare with that of the version:
+    differences from it, and from the data and libraries of the version, are in ``changes``. Raises
+    ArgumentError if ``share`` is not above 0 and at most 1, and DataError if the folder is not a
+    version.
+
+    ::
+
+        assert wb.prove("versions/v1", share=0.1).proven
+    """
+    if not 0 < share <= 1:
+        raise ArgumentError(f"share is {share}. Use a number above 0, and at most 1.")
+    found = version if isinstance(version, Version) else open_version(version)
+    plan = found.plan
+    for each in plan.graphs.values():
+        resolve(graph_from_json(each), load_catalog())  # code must be trusted
+    tasks = list(plan.tasks())
+    chosen = random.Random(seed).sample(tasks, max(1, math.ceil(share * len(tasks))))
+    on_progress(0.0, "comparing the files with the manifest")
+    differences = [*_unexpected_files(found), *_changed_records(found, chosen)]
+    for task in chosen:
+        differences += _changed_parts(found, task)
+    changes = [
+        f"{name} is {installed_version(name)} here, and was {used}"
+        for name, used in plan.libraries.items()
+        if installed_version(name) != used
+    ]
+    if graph is not None:
+        changes += _graph_changes(plan, graph)
+    place = Path(tempfile.mkdtemp(prefix="workbench-prove-"))
+    rendered, failure = 0, ""
+    try:
+        (place / WORK).mkdir()
+        datasets = open_datasets(dict(plan.data) if data is None else data)
+        texts = {name: f"{each.kind}:{each.place}" for name, each in datasets.items()}
+        here = msgspec.structs.replace(plan, data={**plan.data, **texts})
+        datasets = open_datasets(dict(here.data))
+        samples = samples_of(datasets[plan.main], plan.excluded)
+        changes += _data_changes(plan, datasets, samples)
+        write_inputs(place, here, samples)
+        render_shards(place, here, chosen, workers, on_progress)
+        for task in chosen:
+            count, own = _rendered_differences(found, place, task)
+            rendered += count
+            differences += own
+    except (DataError, EngineError) as error:
+        failure = str(error)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    total, unique = sum(found.samples.values()), tuple(dict.fromkeys(differences))
+    on_progress(1.0, "done")
+    return Proof(found.path, total, rendered, len(chosen), unique, tuple(changes), failure)
+
+
+def _unexpected_files(version: Version) -> Iterator[str]:
+    """Yield texts on files that are missing, or that are not in the manifest."""
+    known = {MANIFEST_FILE, *version.manifest.files}
+    known |= {f"{MANIFEST}/{name}.jsonl" for name in version.manifest.records}
+    for record in version.records():
+        known.update(record.paths.values())
+    there: set[str] = set()
+    for folder, _, names in os.walk(version.path):
+        base = os.path.relpath(folder, version.path)
+        there.update(os.path.normpath(os.path.join(base, name)) for name in names)
+    yield from (f"{path}: the file is missing" for path in sorted(known - there))
+    yield from (f"{path}: the file is not in the manifest" for path in sorted(there - known))
+
+
+def _changed_records(version: Version, tasks: Sequence[Task]) -> Iterator[str]:
+    for task in tasks:
+        path = record_path(version.path, task)
+        if path.is_file() and file_hash(path) != version.manifest.records[task.name]:
+            yield f"{MANIFEST}/{path.name}: the manifest was changed"
+
+
+def _changed_parts(version: Version, task: Task) -> Iterator[str]:
+    """Yield texts on the parts of a shard's samples that differ from their hashes."""
+    shard, records = read_records(record_path(version.path, task))
+    samples = list(records)
+    damaged = [
+        path
+        for path, digest in shard.files.items()
+        if (version.path / path).is_file() and file_hash(version.path / path) != digest
+    ]
+    if shard.files and not damaged:
+        return
+    named = 0
+    by_key = {each.key: each for each in samples}
+    seen: dict[str, set[str]] = {}
+    try:
+        read = load_format(version.plan.format).read(version.path, task, samples, version.plan)
+        for key, ending, content in read:
+            seen.setdefault(key, set()).add(ending)
+            if content is None or key not in by_key:
+                if content is not None:
+                    named += 1
+                    yield f"{task.name}: the sample {key} is not in the manifest"
+                continue  # ``_unexpected_files`` reports a missing file
+            if by_key[key].parts.get(ending) != hashlib.sha256(content).hexdigest():
+                named += 1
+                where = by_key[key].paths.get(ending) or f"{key}.{ending}"
+                yield f"{where}: differs from the manifest (sample {by_key[key].source})"
+        for key in by_key.keys() - seen.keys():
+            named += 1
+            yield f"{task.name}: the sample {key} ({by_key[key].source}) is missing"
+    except DataError as error:
+        named += 1
+        yield str(error)
+    if damaged and not named:
+        yield from (f"{path}: differs from the manifest, outside its samples" for path in damaged)
+
+
+def _graph_changes(plan: VersionPlan, graph: Graph) -> Iterator[str]:
+    """Yield the differences of a graph from the one that rendered the version."""
+    stored = graph_from_json(plan.graphs["train"])
+    opened = with_datasets(graph.whole, open_datasets(dict(plan.data)))
+    made, _ = graph_to_render(opened, arrays=plan.arrays)
+    found = graph_differences(stored, made)
+    if found:
+        yield f"the graph differs: {'; '.join(repr(found).splitlines())}"
+
+
+def _data_changes(
+    plan: VersionPlan, datasets: Datasets, samples: Sequence[Sample]
+) -> Iterator[str]:
+    for name, dataset in datasets.items():
+        read = samples if name == plan.main else None
+        if data_hash(dataset, read) != plan.data_hashes[name]:
+            yield f"the data differ: {dataset} has other files, labels or annotations than before"
+
+
+def _rendered_differences(version: Version, place: Path, task: Task) -> tuple[int, list[str]]:
+    """Return the number of samples rendered again, and texts on those that differ."""
+    _, stored = read_records(record_path(version.path, task))
+    _, again = read_records(record_path(place, task))
+    before, after = {each.key: each for each in stored}, {each.key: each for each in again}
+    found = [f"{key}: rendered again, but not in the manifest" for key in after.keys() - before]
+    found += [f"{key}: in the manifest, but not rendered again" for key in before.keys() - after]
+    for key in before.keys() & after:
+        old, new = before[key], after[key]
+        if old.data != new.data:
+            found.append(f"{old.source}: the file in the data changed")
+        elif old.label != new.label:
+            found.append(f"{key}: the label is {new.label} when rendered again, not {old.label}")
+        elif old.parts != new.parts:
+            parts = [name for name in new.parts if old.parts.get(name) != new.parts[name]]
+            found.append(f"{key}: {', '.join(parts) or 'a part'} differs when rendered again")
+    return len(after), sorted(found)

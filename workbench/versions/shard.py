@@ -1,0 +1,226 @@
+"""Render one shard of a version. Used in worker processes, because DALI can crash."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.catalog import load_catalog
+from workbench.emit.core.outputs import first_reader
+from workbench.engine.build.in_process_loader import build_pipeline
+from workbench.engine.file_checks.usable_data import UsableData
+from workbench.engine.protocol.exit_status import is_file_fault
+from workbench.errors import PipelineError
+from workbench.graph.execution.dataset_parameters import parameter_of, with_datasets
+from workbench.graph.model import Graph, Source
+from workbench.graph.model.graph import changed_settings
+from workbench.graph.resolved import resolve
+from workbench.graph.storage.io import graph_from_json
+from workbench.sources import (
+    ORDER_OPTIONS,
+    Datasets,
+    list_samples,
+    open_dataset,
+    write_remaining,
+)
+from workbench.versions.formats import load_format
+from workbench.versions.formats.format import EncodedSample, encode
+from workbench.versions.outputs import ENCODED, SampleReader
+from workbench.versions.plan import ORIGINAL, Task, VersionPlan, load_plan, shard_bounds
+from workbench.versions.records import (
+    SampleRecord,
+    ShardRecord,
+    file_hash,
+    record_path,
+    write_records,
+)
+
+WORK = ".render"
+"""Folder of an unfinished version with the plan, the lists of samples, and incomplete files."""
+_STEM = re.compile(r"[^\w-]+")
+_MOST_STEM = 80
+
+
+class ShardRenderer:
+    """Renders shards of the version in ``folder``, which is unfinished."""
+
+    def __init__(self, folder: Path, threads: int) -> None:
+        """``threads`` is the number of threads of DALI, and of the encoder."""
+        self.folder = folder
+        self.plan = load_plan((folder / WORK / "plan.json").read_bytes())
+        self.threads = threads
+
+    def render(self, task: Task, report: Callable[[int], None] = lambda count: None) -> None:
+        """Render a shard and write its records. ``report`` gets the number of samples of a batch.
+
+        Bad samples are excluded. Raises DataError, PipelineError, and OSError for a full disk.
+        """
+        place = self.folder / WORK / "partial" / task.name
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        excluded: dict[str, str] = {}
+        data = split_data(self.folder, self.plan, task)
+        rest: tempfile.TemporaryDirectory[str] | None = None
+        try:
+            samples = self._write(task, data, task, place, report)
+        except PipelineError as error:
+            if not is_file_fault(str(error)):
+                raise
+            rest = tempfile.TemporaryDirectory(prefix="workbench-shard-")
+            data, excluded = _without_bad(data, self.plan, task, Path(rest.name))
+            if not excluded:
+                raise
+            shutil.rmtree(place)
+            place.mkdir()
+            samples = self._write(task, data, task._replace(shard=0, shards=1), place, report)
+        finally:
+            if rest is not None:
+                rest.cleanup()
+        paths = sorted(path.relative_to(place) for path in place.rglob("*") if path.is_file())
+        own = {str(path) for sample in samples for path in sample.paths.values()}
+        whole = {str(path): file_hash(place / path) for path in paths if str(path) not in own}
+        for path in paths:
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(place / path, self.folder / path)
+        record = ShardRecord(len(samples), excluded, whole)
+        write_records(record_path(self.folder, task), record, samples)
+        shutil.rmtree(place)
+
+    def measure(self, task: Task, limit: int) -> float:
+        """Return the mean stored size of at most ``limit`` samples of a shard, in bytes."""
+        data = split_data(self.folder, self.plan, task)
+        samples = self._samples(task, data, task, {}, lambda count: None)
+        try:
+            sizes = [sum(map(len, each.parts.values())) for each in islice(samples, limit)]
+        except PipelineError as error:
+            if not is_file_fault(str(error)):
+                raise
+            return 0.0  # a bad file: ``render`` excludes it
+        return sum(sizes) / max(1, len(sizes))
+
+    def _write(
+        self, task: Task, data: Datasets, read: Task, place: Path, report: Callable[[int], None]
+    ) -> list[SampleRecord]:
+        """Write the samples of a shard. ``read`` is the shard of ``data`` that they are."""
+        kept: dict[str, tuple[str, str]] = {}
+        samples = self._samples(task, data, read, kept, report)
+        made = load_format(self.plan.format).write(samples, place, task, self.plan)
+        records = []
+        for encoded, paths in made:
+            source, digest = kept.pop(encoded.sample.key)
+            records.append(
+                SampleRecord(
+                    encoded.sample.key, source, digest, encoded.sample.label, encoded.hashes, paths
+                )
+            )
+        return records
+
+    def _samples(
+        self,
+        task: Task,
+        data: Datasets,
+        read: Task,
+        kept: dict[str, tuple[str, str]],
+        report: Callable[[int], None],
+    ) -> Iterator[EncodedSample]:
+        """Yield the encoded samples of a shard. ``kept`` gets their names and data hashes."""
+        graph = shard_graph(self.plan, task, data, read, self.threads)
+        resolved = resolve(graph, load_catalog())
+        reader, main = SampleReader(resolved), first_reader(resolved.nodes)
+        pipe = build_pipeline(graph, data)
+        meta = next(iter(pipe.reader_meta().values()))
+        first, last = shard_bounds(read, meta["epoch_size"])
+        prefix = os.path.join(open_dataset(self.plan.data[self.plan.main]).root, "")
+        copy = "original" if task.copy == ORIGINAL else f"copy{task.copy}"
+        names = list(graph.outputs)
+        start, _ = shard_bounds(task, self.plan.split(task.split).samples)
+
+        def encoded(at: int, outputs: list[Any], index: int) -> EncodedSample:
+            values = {n: np.asarray(o[index]) for n, o in zip(names, outputs, strict=True)}
+            name = str(outputs[names.index(ENCODED)][index].source_info())
+            name = name.removeprefix(prefix)
+            key = f"{_stem(name)}-{start + at:07}-{copy}"
+            kept[key] = name, hashlib.sha256(values[ENCODED].tobytes()).hexdigest()
+            return encode(reader.sample(key, name, values), self.plan, reader.roles)
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            for begin in range(0, last - first, graph.settings.batch_size):
+                count = min(graph.settings.batch_size, last - first - begin)
+                try:
+                    outputs = [output.as_cpu() for output in pipe.run()]
+                except RuntimeError as error:
+                    raise PipelineError(str(error)) from None
+                yield from pool.map(
+                    lambda index, at=begin, given=outputs: encoded(at + index, given, index),
+                    range(count),
+                )
+                report(count)
+        assert main is not None
+
+
+def shard_graph(plan: VersionPlan, task: Task, data: Datasets, read: Task, threads: int) -> Graph:
+    """Return the graph that renders a shard: with its seed, and readers that read only the shard.
+
+    The samples are read in the order of the data. Further readers, whose images are mixed into
+    those of the first, shuffle another shard.
+    """
+    graph = with_datasets(graph_from_json(plan.graph_of(task)), data)
+    settings = {"seed": plan.seed_of(task), "pipelines": 1, "num_threads": threads}
+    main = first_reader(resolve(graph, load_catalog()).nodes)
+    nodes = []
+    for node in graph.nodes:
+        if isinstance(node, Source):
+            args = {"num_shards": read.shards, "shard_id": read.shard}
+            if node.id == main.id:
+                kept = {name: v for name, v in node.args.items() if name not in ORDER_OPTIONS}
+                node = replace(node, args={**kept, **args, "pad_last_batch": True})
+            elif parameter_of(node) == plan.main:
+                args["shard_id"] = (read.shard + 1 + plan.seed_of(task)) % read.shards
+                node = replace(node, args={**node.args, **args})
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes), settings=changed_settings(graph.settings, settings))
+
+
+def split_data(folder: Path, plan: VersionPlan, task: Task) -> Datasets:
+    """Return the datasets of a shard: for the main parameter, the samples of its split."""
+    found = {name: open_dataset(text) for name, text in plan.data.items()}
+    given = found[plan.main]
+    for path in (folder / WORK / "data").glob(f"{task.split}*"):
+        found[plan.main] = replace(given, location=os.fspath(path), items=(), title=str(given))
+    return found
+
+
+def _without_bad(
+    data: Datasets, plan: VersionPlan, task: Task, folder: Path
+) -> tuple[Datasets, dict[str, str]]:
+    """Decode the files of a shard, and return its data without the bad ones, and their reasons."""
+    given = data[plan.main]
+    samples = list(list_samples(given))
+    first, last = shard_bounds(task, len(samples))
+    others = {each.name for each in (*samples[:first], *samples[last:])}
+    own = write_remaining(given, others, folder / "own.txt") if others else None
+    part = given if own is None else replace(given, location=os.fspath(own), items=())
+    usable = UsableData({plan.main: part})
+    if not usable.exclude_bad(full=True):
+        return data, {}
+    bad = {one.file: one.reason for one in usable.excluded}
+    rest = write_remaining(given, others | set(bad), folder / "rest.txt")
+    made = replace(given, location=os.fspath(rest), items=(), title=str(given))
+    return {**data, plan.main: made}, bad
+
+
+def _stem(name: str) -> str:
+    """Return the part of a sample's key that is made of its name."""
+    stem = os.path.splitext(os.path.basename(name.replace("\\", "/")))[0]
+    return _STEM.sub("_", stem)[:_MOST_STEM] or "sample"
