@@ -34,8 +34,7 @@ The main names, where ``graph`` is a graph and ``w = wb.Workbench(graph)``::
         Benchmark, w.stages(), w.tune(), w.optimise()  images/s; stages; settings; a faster graph
     Check
         check_graph, check_warnings    faults and warnings of a graph
-        check_folder, write_samples    bad files of a folder; sample photos
-        decoder_coverage               which images the GPU's JPEG engines decode
+        check_folder, decoder_coverage bad files of a folder; images that JPEG engines decode
         diff, w.verify(), pack         why two pipelines differ; preview and script; a server
 
 ``help(wb.read)`` describes a name, ``dir(wb)`` lists all names, and ``REFERENCE.md`` has examples.
