@@ -181,8 +181,10 @@ _SHARES = (6, 10, 14, 18, 24)
 """Values of ``cpu_share`` to try in this order, until the speed falls."""
 _LEAST_IDLE = 2
 """Minimum number of idle cores with which a share is tried."""
-_FALLS, _NEAR = 0.95, 0.97
-"""Ratios of two probes: below the first, the speed falls; above the second, it may be equal."""
+_FALLS, _WORTH = 0.95, 1.03
+"""Ratios of two probes: below the first, the speed falls; above the second, all idle cores are used
+instead of half of them.
+"""
 
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, ReusableWorker], Measurement]
@@ -326,25 +328,18 @@ class TuningExperiment(GridExperiment):
         if idle < max(_LEAST_IDLE, config.pipelines):
             used = f"{fastest.cpu_cores:.1f} of {cores} cores are busy"
             return best, f"cpu_share was not tried: {used}"
-        more, shared = idle // config.pipelines, list[Measurement]()
-
-        def probe(threads: int, share: int) -> Measurement:
-            tried = replace(config, threads=config.threads + threads, cpu_share=share)
-            return self._probe(probes, tried, len(probes.rows) + 2)
-
-        for share in _SHARES:
-            if self._time.has_no_time_for_probes():
-                break
-            row = probe(more, share)
-            if row.rate < _FALLS * max(each.rate for each in (fastest, *shared)):
-                break
-            shared.append(row)
-        top = max(shared, key=lambda row: row.rate, default=fastest)
-        if shared and more > 1 and not self._time.has_no_time_for_probes():
-            row = probe(more // 2, top.config.cpu_share)
-            top = row if row.rate >= _NEAR * top.rate else top
-        found = sorted((fastest, top) if shared else (fastest,), key=lambda row: -row.rate)
-        return [*(row.config for row in found), *best[1:]], ""
+        most, top = idle // config.pipelines, fastest
+        for more in dict.fromkeys((max(1, most // 2), most)):
+            for share in (each for each in _SHARES if each >= top.config.cpu_share):
+                if self._time.has_no_time_for_probes():
+                    break
+                tried = replace(config, threads=config.threads + more, cpu_share=share)
+                row = self._probe(probes, tried, len(probes.rows) + 2)
+                if row.rate < _FALLS * top.rate:
+                    break
+                if row.rate > (1.0 if more < most else _WORTH) * top.rate:
+                    top = row
+        return [top.config, *(best if top is not fastest else best[1:])], ""
 
     def _probe(self, probes: Probes, config: Config, expected_probes: int) -> Measurement:
         """Probe a setting. ``expected_probes`` is only used for the progress bar."""
