@@ -83,6 +83,7 @@ def main() -> None:
     parser.add_argument("--device", choices=["mixed", "cpu"], default="mixed")
     parser.add_argument("--pipelines", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--cpu-share", type=int, default=0, help="percent, with mixed decoding")
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--load", type=float, default=1.0)
@@ -111,6 +112,7 @@ def measure(args: argparse.Namespace, data: str) -> None:
             prefetch=args.depth,
             hw_decoder_load=args.load if args.device == "mixed" else None,
             dont_use_mmap=None if args.mapped else True,
+            cpu_share=args.cpu_share,
         )
         with tempfile.TemporaryDirectory() as folder:
             module = program(adopt_config(graph, config), folder, args.every_core)
