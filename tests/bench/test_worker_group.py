@@ -234,17 +234,40 @@ def test_the_next_job_of_a_worker_begins_without_the_memory_of_the_last() -> Non
     assert large.pids == ()
 
 
-def test_a_round_without_a_pause_begins_where_the_last_ended(tmp_path: Path) -> None:
-    """Between two calls nothing is lost: their time is that of all their batches."""
-    group = WorkerGroup((ChildJob(str(tmp_path / "pid")),), threading.Event())
+@sendable
+@dataclass(frozen=True)
+class QueuedJob:
+    """A workload of 2 ms batches that has ``lead`` batches in a queue after a pause."""
+
+    lead: int
+
+    def start(self) -> Workload:
+        return _Queued(self.lead)
+
+
+class _Queued:
+    def __init__(self, lead: int) -> None:
+        self.lead = lead
+
+    def run(self) -> int:
+        time.sleep(0.002)
+        return 1
+
+
+@pytest.mark.parametrize(("lead", "counted"), [(4, False), (10_000, True)])
+def test_the_time_between_two_rounds_counts_only_if_the_queue_was_not_full(
+    lead: int, counted: bool
+) -> None:
+    group = WorkerGroup((QueuedJob(lead),), threading.Event())
     try:
         group.start(lambda share: None)
         group.run_round(0.01, 5, lambda share: None, False)
         time.sleep(0.3)
         later = group.run_round(0.01, 5, lambda share: None, False)
-        assert later.seconds > 0.3
-        group.run_round(0.01, 5, lambda share: None)
-        assert max(group.run_round(0.01, 5, lambda share: None).latencies) < 0.3
+        assert (later.seconds > 0.3) == counted
+        reports: list[float] = []
+        group.run_round(0.1, 5, reports.append, False)
+        assert reports, "a short round has one as well"
     finally:
         group.close()
 

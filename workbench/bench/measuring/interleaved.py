@@ -246,7 +246,6 @@ class InterleavedRun:
         candidate.round_seconds = span
         candidate.spent += span
         candidate.batch_seconds = one.seconds * len(candidate.entry.jobs) / one.batches
-        candidate.gpu_use += candidate.group.gpu_use()
         return one
 
     def _seconds_left(self, candidate: ConfigMeasurement) -> float:

@@ -31,8 +31,8 @@ from workbench.errors import DataError, EngineError, PipelineError, WorkbenchErr
 from workbench.sources import Datasets, failure_reason, require_dataset
 
 REPORT_EVERY = 0.5
-"""Seconds between progress reports in a round. Sending a report takes 12 µs, and displaying it uses
-the cores being measured.
+"""Maximum seconds between progress reports in a round, at which the use of the GPU is read too.
+Sending a report takes 12 µs, and displaying it uses the cores being measured.
 """
 _KEY, _END = "bench", "bench: end of a round without a pause behind it"
 _LEAD, _LONGEST_LEAD = 0.2, 1.0
@@ -208,11 +208,15 @@ def _shard_size(meta: dict[str, Any], epoch: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Clocks:
-    """Wall time, CPU time of the worker, and CPU time of all processes on its cores, in seconds."""
+    """Wall time, CPU time of the worker, and CPU time of all processes on its cores, in seconds.
+
+    ``queued`` is the time for which the workload continues computing while no batch is requested.
+    """
 
     time: float
     cpu: float
     busy: float | None
+    queued: float = 0.0
 
     @classmethod
     def read(cls, children: list[int]) -> _Clocks:
@@ -270,14 +274,17 @@ def run_round(
     batches queued during the preceding pause, and a fifth of the round's time (at most 1 s), in
     which clock frequencies rise. ``start_at`` (``time.perf_counter``, which all processes of a
     machine share) synchronises several workers. With ``pause``, the task waits until the worker is
-    idle. Without it, the next round follows immediately: its time starts when this one ends.
+    idle. Without it, the next round follows immediately: its time starts when this one ends, unless
+    the workload was idle in between. Then the queued batches run first and are not counted.
     """
     workload: Workload = worker.kept[_KEY]
     children = descendants(os.getpid())
     began: _Clocks | None = worker.kept.pop(_END, None)
+    ready = workload.lead if pause else 0
+    hot = time.perf_counter() + min(_LEAD * seconds, _LONGEST_LEAD)
+    if began is not None and time.perf_counter() - began.time > began.queued:
+        began, ready, hot = None, workload.lead, 0.0
     if began is None:
-        ready = workload.lead if pause else 0
-        hot = time.perf_counter() + min(_LEAD * seconds, _LONGEST_LEAD)
         while ready > 0 or time.perf_counter() < hot:
             workload.run()
             ready -= 1
@@ -286,6 +293,7 @@ def run_round(
         began = _Clocks.read(children)
     latencies: list[float] = []
     samples = 0
+    every = min(REPORT_EVERY, seconds / 2)
     start = before = reported = began.time
     while True:
         samples += workload.run()
@@ -294,7 +302,7 @@ def run_round(
         before = now
         if now - start >= seconds and len(latencies) >= batches:
             break
-        if now - reported > REPORT_EVERY:
+        if now - reported > every:
             reported = now
             worker.report(min(1.0, (now - start) / max(seconds, 1e-9)))
     spent = now - start
@@ -306,7 +314,9 @@ def run_round(
     if pause:
         _wait_until_idle(children)
     else:
-        worker.kept[_END] = ended
+        # A queue of n batches is computed within n - 1 batches' time; ``lead`` is n + 2.
+        queued = (workload.lead - 3) * spent / len(latencies)
+        worker.kept[_END] = replace(ended, queued=queued)
     return TimedRound(
         spent,
         len(latencies),
