@@ -20,10 +20,12 @@ from tests.sources.clips import write_clips
 from tests.sources.test_video import SHORT, a_graph
 from tests.thorough import one_in
 from workbench.bench import Benchmark
+from workbench.bench.experiments.peers import CONTROL
 from workbench.bench.measuring.config import Config, adopt_config, config_of
 from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement, rate_text
+from workbench.bench.measuring.pixels import PixelDifference
 from workbench.bench.records.compare import compare_reports, read_folder, read_report
 from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import (
@@ -34,7 +36,7 @@ from workbench.bench.records.record import (
     graph_hash,
     load_report,
 )
-from workbench.bench.records.report_text import quality_flags, to_csv
+from workbench.bench.records.report_text import faster_exports, quality_flags, to_csv
 from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.catalog import load_catalog
 from workbench.cli import main
@@ -45,8 +47,8 @@ from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Body, Node, Port, Source
 from workbench.sources import open_datasets
-from workbench.ui.speed.chart_payloads import bars
-from workbench.ui.speed.record_payloads import record_entry
+from workbench.ui.speed.chart_payloads import bars, measured_on
+from workbench.ui.speed.record_payloads import compare_view, record_entry
 
 ROOT = Path(__file__).parents[2]
 FULL = report(
@@ -87,6 +89,36 @@ def test_ratios_are_mixed_over_cpu_and_dali_over_peers() -> None:
         ("cpu, pipeline", "OpenCV, cpu, pipeline"),
     }
     assert found["mixed, decode", "cpu, decode"].median == pytest.approx(31000 / 4900, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("rate", "control", "mean", "words"),
+    [
+        (3000, 2000, 2.0, "use `workbench export --target albumentations`"),
+        (3000, 2000, 20.0, "not the same augmentation"),
+        (2100, 2150, 2.0, ""),
+        (1900, 2000, 2.0, ""),
+    ],
+    ids=["faster", "other pixels", "within the noise", "slower"],
+)
+def test_the_export_of_a_faster_library_is_recommended(
+    rate: float, control: float, mean: float, words: str
+) -> None:
+    pixels = asdict(PixelDifference(64, mean, 60.0, 0.9, "levels of 255"))
+    peer = {"version": "2", "target": "albumentations", "difference": pixels}
+    rows = (
+        measured(2000),
+        measured(control, program=CONTROL),
+        measured(rate, program="Albumentations"),
+    )
+    found = report(*rows, extra={"peers": {"Albumentations": peer}})
+    advice = faster_exports(found)
+    assert advice == compare_view(measured_on("", found), found)["advice"]
+    assert bool(advice) == bool(words)
+    for line in advice:
+        assert line.startswith("Albumentations was 1.50")
+        assert words in line
+        assert line in repr(found)
 
 
 def test_the_best_is_of_the_whole_pipeline() -> None:

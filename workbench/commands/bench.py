@@ -209,6 +209,7 @@ def part_path(path: str | None, part: str) -> str | None:
 def _print(report: Report) -> None:
     from workbench.bench.measuring.pixels import pixel_sentences
     from workbench.bench.records.operator_report import operator_lines, operators_of
+    from workbench.bench.records.report_text import faster_exports
 
     if costs := operators_of(report.extra):
         print_machine(report)
@@ -219,7 +220,7 @@ def _print(report: Report) -> None:
         print_rows(report)
     for ratio in report.ratios:
         click.echo(f"{ratio.ours} / {ratio.theirs}: {ratio.interval.with_range}")
-    for words in pixel_sentences(report.extra):
+    for words in (*faster_exports(report), *pixel_sentences(report.extra)):
         click.echo(words)
     print_interrupted(report)
     if "command" in report.extra:

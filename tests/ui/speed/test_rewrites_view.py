@@ -99,7 +99,7 @@ def test_one_is_taken_then_all_and_what_is_done_says_so(found: Bed) -> None:
     assert [entry["taken"] for entry in entries(found).values()] == [True, False, False]
     assert "undo restores" in found["message"]
     take(found)
-    assert ops(found.graph)[1:] == ["decoders.image_crop", "color_twist"]
+    assert ops(found.graph)[1:] == ["decoders.image_crop", "brightness_contrast"]
     assert all(entry["taken"] for entry in entries(found).values())
     with pytest.raises(GraphEditError, match="does not change the current graph"):
         take(found)

@@ -171,7 +171,8 @@ def _compared_peer(
         return ConfigJobs(threads, (job,), notes=(runs,), decodes=False)
 
     def check(call: Callable[..., Any]) -> tuple[str, ...]:
-        facts[peer.name] = {"version": _version(peer.needs[-1]), "runs": "exported module"}
+        version = _version(peer.needs[-1])
+        facts[peer.name] = {"version": version, "runs": "exported module", "target": peer.target}
         try:
             found = call(compare_with_peer, *_compared_programs(experiment, peer))
         except CancelledError:

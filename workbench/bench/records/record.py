@@ -25,7 +25,12 @@ from workbench.bench.measuring.pixels import pixel_sentences
 from workbench.bench.measuring.stats import Interval, paired_ratio
 from workbench.bench.measuring.workload import TimedRound
 from workbench.bench.records.operator_report import operators_of
-from workbench.bench.records.report_text import report_frame, report_html, report_text
+from workbench.bench.records.report_text import (
+    faster_exports,
+    report_frame,
+    report_html,
+    report_text,
+)
 from workbench.bench.records.stage_report import stages_of
 from workbench.engine.resources.machine import Machine
 from workbench.errors import GraphFormatError, RecordFormatError
@@ -356,6 +361,7 @@ def _check_extra(report: Report) -> None:
     stages_of(report.extra)
     operators_of(report.extra)
     pixel_sentences(report.extra)
+    faster_exports(report)
     _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])

@@ -11,6 +11,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from workbench.bench.measuring.measurement import Measurement
+from workbench.bench.measuring.pixels import PixelDifference
+from workbench.bench.measuring.stats import Interval
 from workbench.bench.records.charts import equally_fast
 from workbench.bench.records.operator_report import operator_lines, operators_of
 from workbench.bench.records.stage_report import stages_of
@@ -97,6 +99,7 @@ def report_text(report: Report) -> str:
     if (more := len(report.measurements) - _MOST_ROWS) > 0:
         lines.append(f"  and {more} more")
     lines += [f"  {each.ours} / {each.theirs}: {each.interval.text()}" for each in report.ratios]
+    lines += [f"  {words}" for words in faster_exports(report)]
     lines += [f"  caution: {words}" for words in report_flags(report)]
     return "\n".join(lines)
 
@@ -114,10 +117,40 @@ def report_html(report: Report) -> str:
         f"<p>{escape(each.ours)} / {escape(each.theirs)}: {each.interval.with_range}</p>"
         for each in report.ratios
     )
+    ratios += "".join(f"<p>{escape(words)}</p>" for words in faster_exports(report))
     cautions = "".join(f"<p>{escape(words)}</p>" for words in report_flags(report))
     verdict = "<br>".join(escape(line) for line in _verdict_lines(report))
     verdict = f"<p>{verdict}</p>" if verdict else ""
     return f"<p>{escape(_title(report))}</p>{verdict}<table>{rows}</table>{ratios}{cautions}"
+
+
+def faster_exports(report: Report) -> list[str]:
+    """Return a recommendation for each library that is faster than DALI and has an export target.
+
+    The ratio must be farther below 1 than that of the control, DALI measured a second time.
+    """
+    peers = report.extra.get("peers") or {}
+    rows = {row.name: row for row in report.measurements}
+    ratios: dict[str, Interval] = {}
+    for one in report.ratios:
+        if not (rows[one.ours].unstable or rows[one.theirs].unstable) and one.interval.level:
+            ratios[rows[one.theirs].config.program] = one.interval
+    noise = min([1.0, *(found.low for name, found in ratios.items() if name not in peers)])
+    return [
+        _recommendation(name, peers[name], found)
+        for name, found in ratios.items()
+        if peers.get(name, {}).get("target") and found.high < noise
+    ]
+
+
+def _recommendation(name: str, peer: Mapping[str, Any], ratio: Interval) -> str:
+    faster = Interval(1 / ratio.median, 1 / ratio.high, 1 / ratio.low, ratio.level)
+    words = f"{name} was {faster.with_range} times as fast as DALI on this machine."
+    pixels = peer.get("difference", {})
+    if "mean" not in pixels or not PixelDifference(**pixels).is_same:
+        return f"{words} It is not the same augmentation."
+    command = f"workbench export --target {peer['target']}"
+    return f"{words} Make DALI faster with `workbench optimise`, or use `{command}`."
 
 
 def _verdict_lines(report: Report) -> list[str]:

@@ -114,6 +114,8 @@ class CompareView(TypedDict):
     """Conditions of the record, and of the record that it is compared with, if there is one."""
     bars: list[SpeedBar]
     ratios: list[RatioEntry]
+    advice: list[str]
+    """Exports to other libraries that are faster than DALI."""
     notes: list[str]
     """Notes on pixel differences, and on differences between the two records."""
 

@@ -11,7 +11,7 @@ from workbench.bench.measuring.pixels import pixel_sentences
 from workbench.bench.records.charts import rate_of, scaling_chart
 from workbench.bench.records.compare import Comparison, compare_reports
 from workbench.bench.records.record import WHOLE
-from workbench.bench.records.report_text import interrupted_text
+from workbench.bench.records.report_text import faster_exports, interrupted_text
 from workbench.bench.records.stage_report import CEILING, stages_of
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import RecordFormatError
@@ -69,7 +69,7 @@ def partial_view(report: Report, earlier: str = "", nodes: Sequence[str] = ()) -
         else "every row has results"
     )
     on = marked_as_partial(view["on"][0], f"{some}, of {rounds_text(report)} so far")
-    return {**view, "on": [on], **({"ratios": []} if "ratios" in view else {})}
+    return {**view, "on": [on], **({"ratios": [], "advice": []} if "ratios" in view else {})}
 
 
 def compare_view(
@@ -86,6 +86,7 @@ def compare_view(
             "on": [on],
             "bars": bars(report),
             "ratios": ratios(report),
+            "advice": faster_exports(report),
             "notes": _notes(report),
         }
     there, other = other_record
@@ -101,6 +102,7 @@ def compare_view(
             *ratios(other, names[1]),
             *mixed_over_cpu_ratios(report, other, names),
         ],
+        "advice": [],
         "notes": [
             *(f"{words} ({names[0]})" for words in _notes(report)),
             *(f"{words} ({names[1]})" for words in _notes(other)),

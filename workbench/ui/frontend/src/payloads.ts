@@ -889,6 +889,7 @@ export interface CompareView {
   on: MeasuredOn[];
   bars: SpeedBar[];
   ratios: RatioEntry[];
+  advice: string[];
   notes: string[];
 }
 

@@ -9,7 +9,7 @@ import { isStale, Provenance, QualityFlags } from "./provenance";
 import { Table, Wide } from "./table";
 
 /** `stated` is a reason for missing results that is already shown next to the bars. */
-export function Bars({ on = [], bars = [], ratios = [], notes = [], stated = "" }: Partial<CompareView> & { stated?: string }) {
+export function Bars({ on = [], bars = [], ratios = [], advice = [], notes = [], stated = "" }: Partial<CompareView> & { stated?: string }) {
   const tops = bars.flatMap((bar) => [bar.high ?? bar.median ?? 0, ...bar.rounds]);
   const most = Math.max(1, ...tops) * 1.01; // so that the last whisker is not clipped
   const several = new Set(bars.map((bar) => bar.settings)).size > 1;
@@ -41,6 +41,11 @@ export function Bars({ on = [], bars = [], ratios = [], notes = [], stated = "" 
           </section>
         ))}
       </div>
+      {advice.map((words) => (
+        <p key={words} class="wb-verdict" data-wb="advice">
+          {words}
+        </p>
+      ))}
       <Notes words={notes} />
       <Provenance all={on} flagged={false} />
       <Numbers bars={bars} />
