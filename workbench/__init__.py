@@ -35,6 +35,7 @@ The main names, where ``graph`` is a graph and ``w = wb.Workbench(graph)``::
     Check
         check_graph, check_warnings    faults and warnings of a graph
         check_folder, decoder_coverage bad files of a folder; images that JPEG engines decode
+        memory, w.memory()             the memory of a graph, predicted before it runs
         diff, w.verify(), pack         why two pipelines differ; preview and script; a server
 
 ``help(wb.read)`` describes a name, ``dir(wb)`` lists all names, and ``REFERENCE.md`` has examples.
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from workbench.health import check_folder, decoder_coverage
     from workbench.health.check import FolderCheck
     from workbench.health.decoders import DecoderCoverage
+    from workbench.health.memory import MemoryEstimate, memory
     from workbench.health.skip_bad import export
     from workbench.optimiser import Optimisation, optimise
     from workbench.pipeline_difference import (
@@ -191,6 +193,7 @@ __all__ = [
     "LiveSettings",
     "Measurement",
     "MeasurementConfig",
+    "MemoryEstimate",
     "MissingLibraryError",
     "Node",
     "NodeHandle",
@@ -243,6 +246,7 @@ __all__ = [
     "load_recipes",
     "load_report",
     "loader",
+    "memory",
     "node",
     "numba_node",
     "open_version",
@@ -296,6 +300,7 @@ _HOMES = {
     "graph.variants.difference": "GraphDifferences",
     "health": "check_folder",
     "health.decoders": "DecoderCoverage decoder_coverage",
+    "health.memory": "MemoryEstimate memory",
     "health.skip_bad": "export",
     "graph.model.faults": "Faults",
     "health.check": "FolderCheck",

@@ -68,7 +68,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "Speed": (
         "Measurements on this machine with your data.",
         "Benchmark MeasurementConfig QUICK_CONFIG COARSE_CONFIG Grid Report load_report "
-        "Measurement optimise Optimisation",
+        "Measurement optimise Optimisation memory MemoryEstimate",
     ),
     "Training": (
         "Tools for a training loop with any loader.",
@@ -106,6 +106,7 @@ RETURNED = frozenset(
         "Faults",
         "FolderCheck",
         "InProcessLoader",
+        "MemoryEstimate",
         "GraphDifferences",
         "LiveNode",
         "LiveSettings",
@@ -141,6 +142,7 @@ MEMBERS: Mapping[str, str] = {
     "TransformComparison": "to_frame plot",
     "FolderCheck": "bad counts good_list to_frame plot",
     "DecoderCoverage": "others to_frame",
+    "MemoryEstimate": "shortage to_frame",
     "Faults": "to_frame plot",
     "Verification": "to_frame plot",
     "Version": "records",

@@ -153,6 +153,8 @@ def test_the_memory_of_a_graph_is_printed(photos: Path) -> None:
     text = check("imagenet-train", "--data", photos, "--memory", code=0)
     assert "peak of the process" in text
     assert "largest images: " in text
+    found = json.loads(check("imagenet-train", "--data", photos, "--memory", "--json", code=0))
+    assert found["memory"]["worst"]["cpu"] >= found["memory"]["typical"]["cpu"]
     check(photos, "--memory", code=2)
 
 

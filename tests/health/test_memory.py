@@ -1,10 +1,12 @@
 """Memory of a pipeline, predicted from headers and shapes."""
 
 import os
+import re
 import struct
 import subprocess
 import sys
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.resolved import resolve
-from workbench.health.memory import MemoryEstimate, estimate_memory
+from workbench.health.memory import NOT_KEPT, MemoryEstimate, estimate_memory
 from workbench.sources import open_dataset
 
 RUN = """
@@ -92,20 +94,95 @@ def test_an_image_beyond_the_limit_of_pillow_is_the_largest(tmp_path: Path) -> N
     assert found.without_header == 1
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("recipe", ["imagenet-train", "imagenet-eval", "rotate-jitter"])
-def test_a_process_needs_no_more(tmp_path: Path, recipe: str) -> None:
-    folder = make_photos(tmp_path / "photos", [(1600, 1200)] * 15 + [(4000, 3000)])
-    graph = set_setting(wb.load_recipe(recipe), batch_size=16, num_threads=2)
-    wb.export(graph, data=folder).write(tmp_path / "pipe.py")
-    environment = os.environ | {"MALLOC_MMAP_THRESHOLD_": "65536"}  # freed buffers are returned
+def test_remedies_have_the_peaks_of_the_changed_graph(tmp_path: Path) -> None:
+    folder = make_photos(tmp_path / "photos", [(80, 60)] * 20 + [(4000, 3000)])
+    graph = set_setting(wb.load_recipe("imagenet-train"), batch_size=16)
+    found = wb.memory(graph, folder)
+    remedies = {each.change: each.worst["cpu"] for each in found.remedies}
+    assert (
+        remedies["resize 20.jpg to 80 x 60"]
+        == estimate(graph, make_photos(tmp_path / "small", [(80, 60)] * 21)).worst["cpu"]
+    )
+    assert "resize 20.jpg to 80 x 60" in found._repr_html_()
+    assert len(found.to_frame()) == len(found.nodes)
+    mixed = wb.memory(set_setting(graph, device="mixed"), folder)
+    hints = "preallocate_width_hint=4000, preallocate_height_hint=3000"
+    assert any(hints in each.change for each in mixed.remedies)
+    halved = wb.memory(set_setting(graph, batch_size=400), folder).remedies[0]
+    assert halved.change == "batch_size=200"
+    assert halved.worst == estimate(graph, folder, batch_size=200).worst
+
+
+def test_a_batch_larger_than_the_memory_is_reported(tmp_path: Path) -> None:
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    (folder / "giant.png").write_bytes(png_header(60_000, 60_000))
+    graph = set_setting(wb.load_recipe("imagenet-train"), batch_size=4096)
+    found = wb.memory(graph, folder)
+    assert re.match(r"The worst batch can need \d{5}\.\d GiB, but", found.shortage)
+    assert not wb.memory(graph, make_photos(tmp_path / "small", [(8, 6)])).shortage
+
+
+def peak_of_process(place: Path, folder: Path, variables: Mapping[str, str]) -> int:
     done = subprocess.run(
-        [sys.executable, "-c", RUN, str(tmp_path), str(folder)],
-        env=environment,
+        [sys.executable, "-c", RUN, str(place), str(folder)],
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         check=True,
     )
-    predicted = estimate(graph, folder).worst["cpu"]
+    return int(done.stdout)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("recipe", ["imagenet-train", "rotate-jitter", "two-view"])
+def test_a_process_needs_no_more(tmp_path: Path, recipe: str) -> None:
+    folder = make_photos(tmp_path / "photos", [(1600, 1200)] * 15 + [(4000, 3000)])
+    graph = set_setting(wb.load_recipe(recipe), batch_size=16, num_threads=2)
+    wb.export(graph, data=folder).write(tmp_path / "pipe.py")
+    found = estimate(graph, folder)
+    predicted = found.worst["cpu"]
     assert predicted is not None
-    assert 1.0 <= predicted / int(done.stdout) <= 1.2
+    returned = peak_of_process(tmp_path, folder, dict([NOT_KEPT.split("=")]))
+    assert 1.0 <= predicted / returned <= 1.15
+    assert peak_of_process(tmp_path, folder, {}) <= predicted + found.kept
+
+
+GPU_RUN = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from nvidia.dali import Pipeline, fn
+from pipe import build_pipeline
+from workbench.engine.resources.gpu import Gpu, cuda_uuids
+
+gpu = Gpu(cuda_uuids()[0])
+first = Pipeline(1, 1, 0)  # creates CUDA's context
+with first:
+    first.set_outputs(fn.random.uniform(device="gpu"))
+first.build()
+first.run()
+before = gpu.memory_used()
+pipe = build_pipeline(sys.argv[2])
+for _ in range(8):
+    batch = pipe.run()
+print(gpu.memory_used() - before)
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("recipe", ["imagenet-train", "rotate-jitter", "two-view", "simclr"])
+def test_the_buffers_of_a_gpu_need_no_more(tmp_path: Path, recipe: str) -> None:
+    """DALI's memory pool and nvJPEG's own buffers are on the GPU in addition."""
+    folder = make_photos(tmp_path / "photos", [(1600, 1200)] * 63 + [(4000, 3000)])
+    graph = set_setting(wb.load_recipe(recipe), batch_size=64, device="mixed")
+    wb.export(graph, data=folder).write(tmp_path / "pipe.py")
+    done = subprocess.run(
+        [sys.executable, "-c", GPU_RUN, str(tmp_path), str(folder)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    predicted = estimate(graph, folder).worst["gpu"]
+    assert predicted is not None
+    print(f"{recipe}: {predicted / 2**20:.0f} MiB predicted, {int(done.stdout) / 2**20:.0f} used")
+    assert 0.5 <= predicted / int(done.stdout) <= 1.5

@@ -29,6 +29,7 @@ from workbench.sources import PARAMETER, Dataset, Datasets, load_source
 
 if TYPE_CHECKING:
     from workbench.health import FolderCheck
+    from workbench.health.memory import MemoryEstimate
 
 _LINES = 50
 MOST_DROPPED = 5
@@ -106,7 +107,8 @@ def check(
     graph reads them, and the warnings about the graph are printed. They do not change the exit
     code.
 
-    --memory predicts the peak of the exported script without running it.
+    --memory predicts the peak memory of the exported script without running it, per node, for the
+    typical and the worst batch. It names the largest images, and the changes that lower the peak.
 
     --recursive prints one line for each data set and a total. The exit code is also 1 if a data set
     cannot be read.
@@ -138,8 +140,8 @@ def check(
             )
         _check_tree(what, full, as_json, again)
         return
-    if memory and (not data or as_json):
-        raise click.UsageError("--memory requires a graph and --data, without --json.")
+    if memory and not data:
+        raise click.UsageError("--memory requires a graph and --data.")
     warnings: Faults | None = None
     place: str | Dataset
     if not data:
@@ -168,10 +170,15 @@ def check(
         click.echo(_dropped(good, dropped), err=True)
     if html:
         write_text(html, html_report(found))
-    click.echo(json.dumps(_as_json(found, warnings), indent=1) if as_json else _as_text(found))
+    predicted = _predict_memory(what, data, found.dataset) if memory else None
+    if as_json:
+        extra = {"memory": asdict(predicted)} if predicted else {}
+        click.echo(json.dumps(_as_json(found, warnings) | extra, indent=1))
+    else:
+        click.echo("\n".join([_as_text(found), *(predicted.lines() if predicted else ())]))
     print_warnings(warnings or Faults())
-    if memory:
-        _print_memory(what, data, found.dataset)
+    if predicted and predicted.shortage:
+        click.echo(f"warning: {predicted.shortage}", err=True)
     for note in found.not_read:
         click.echo(f"note: {printable(note)}", err=True)
     if empty := load_source(found.dataset.kind).without_targets(found.dataset):
@@ -205,49 +212,14 @@ def _print_decoders(data: str | Dataset, as_json: bool, others: str | None) -> N
         click.echo("\n".join(printable(line) for line in found.lines()))
 
 
-def _print_memory(source: str, data: Datasets, dataset: Dataset) -> None:
-    """Print the predicted memory of a graph that reads one dataset."""
-    import psutil
-
+def _predict_memory(source: str, data: Datasets, dataset: Dataset) -> MemoryEstimate:
+    """Predict the memory of a graph that reads one dataset."""
     from workbench.catalog import load_catalog
-    from workbench.engine.protocol.exit_status import printable
-    from workbench.engine.resources.machine import usable_memory
     from workbench.graph.resolved import resolve
     from workbench.health.memory import estimate_memory
 
     graph, _ = open_graph_on_data(load_source_graph(source), _by_parameter(source, data))
-    found = estimate_memory(resolve(graph, load_catalog()), dataset)
-    rows = [
-        (each.node, each.side, each.typical, each.worst) for each in found.nodes if each.worst != 0
-    ]
-    for side in found.worst:
-        name = "peak of the process" if side == "cpu" else "peak (not measured)"
-        rows.append((name, side, found.typical[side], found.worst[side]))
-    width = max(24, *(len(name) + 2 for name, *_ in rows))
-    click.echo(f"{'MiB per batch of ' + str(found.batch_size):{width}}{'':8}typical     worst")
-    for name, side, *sizes in rows:
-        texts = ["unknown" if size is None else f"{size / 2**20:,.1f}" for size in sizes]
-        click.echo(f"{name:{width}}{side:5}{texts[0]:>10}{texts[1]:>10}")
-    images = (f"{printable(name)} ({wide} x {high})" for name, wide, high in found.largest)
-    click.echo(f"largest images: {', '.join(images)}")
-    if found.unknown:
-        click.echo(f"unknown: the shapes after {', '.join(found.unknown)} depend on the run")
-    if graph.settings.pipelines > 1:
-        click.echo("These figures are for one pipeline; the graph has several.")
-    if found.without_header:
-        click.echo(f"not included: {found.without_header:,} files without an image header")
-    click.echo(
-        "note: the process can need more, because the C library keeps freed buffers (half as much "
-        "again in one measurement); MALLOC_MMAP_THRESHOLD_=65536 in the environment prevents this",
-        err=True,
-    )
-    peak, free = found.worst["cpu"], min(usable_memory(), psutil.virtual_memory().available)
-    if peak is not None and peak > free:
-        click.echo(
-            f"warning: the worst batch needs {peak / 2**30:.1f} GiB, but {free / 2**30:.1f} GiB "
-            "are free. Use a smaller batch size, or make the largest images smaller.",
-            err=True,
-        )
+    return estimate_memory(resolve(graph, load_catalog()), dataset)
 
 
 def _check_tree(folder: str, full: bool, as_json: bool, again: bool) -> None:

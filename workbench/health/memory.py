@@ -5,26 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from html import escape
 from math import ceil, prod
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import psutil
 from PIL import Image
 
+from workbench.catalog import load_catalog
+from workbench.engine.protocol.exit_status import printable
+from workbench.engine.resources.machine import describe_machine, usable_memory
 from workbench.errors import DataError
-from workbench.graph.model import Node, Port
+from workbench.graph.checks.check import require_sound
+from workbench.graph.edits.edit import set_setting
+from workbench.graph.execution.active import active_graph
+from workbench.graph.execution.dataset_parameters import parameters, with_datasets
+from workbench.graph.model import Graph, Node, Port
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import device_of, is_decoder
 from workbench.graph.types.shapes import infer_types_from
 from workbench.graph.types.tensor_type import TensorType
-from workbench.sources import Dataset, list_samples, no_files_reason
+from workbench.sources import Data, Dataset, list_samples, no_files_reason, open_datasets
 from workbench.sources.headers import image_header
 
-PROCESS = 124 * 2**20
+NOT_KEPT = "MALLOC_TRIM_THRESHOLD_=131072"
+"""Variable with which glibc returns freed buffers to the system at once."""
+_PROCESS = 124 * 2**20
 """Host memory in bytes of a process that runs a CPU pipeline, without its batches (DALI 2.4)."""
 _ENCODED_BATCHES = 3
 """Number of encoded batches in the memory of a process, read or mapped (measured with DALI 2.4)."""
+_KEPT = 96 * 2**20
+"""Bytes that the C library keeps in addition to small buffers (measured with 2 and 8 threads)."""
+_POOLED = 32 * 2**20
+"""Size in bytes from which DALI allocates buffers in a memory pool of its own."""
 _TYPICAL = 64
 """Number of images, evenly spaced by size, from which the typical batch is computed."""
 _NAMED = 3
@@ -43,27 +58,123 @@ class NodeMemory:
 
 
 @dataclass(frozen=True, slots=True)
+class Remedy:
+    """A change and the peaks in bytes of the worst batch after it, by device."""
+
+    change: str
+    worst: Mapping[Side, int | None]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class MemoryEstimate:
-    """Predicted memory of one pipeline, with its batch size and prefetch depth.
+    """Predicted memory of one pipeline.
 
     ``typical`` and ``worst`` are the peaks in bytes by device; None if unknown. The worst batch
     contains the images with the most pixels, and so do the batches before and after it. Peaks of a
     GPU exclude CUDA's context and the decoder's own buffers, and were not compared with a GPU.
+
+    ::
+
+        print(wb.memory(graph, "photos"))
     """
 
     batch_size: int
     nodes: tuple[NodeMemory, ...]
     typical: Mapping[Side, int | None]
     worst: Mapping[Side, int | None]
+    kept: int
+    """Bytes of host memory that the process can need in addition, because the C library keeps
+    freed buffers (a bound from measurements)."""
     largest: tuple[tuple[str, int, int], ...]
     """Name, width and height of the largest images, starting with the largest."""
     without_header: int
     """Number of files without a readable image header, which are not part of the estimate."""
+    pipelines: int = 1
+    """Number of pipelines of the graph. All bytes are those of one pipeline."""
+    remedies: tuple[Remedy, ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """Nodes whose output size does not follow from the headers."""
         return tuple(row.node for row in self.nodes if row.worst is None)
+
+    @property
+    def shortage(self) -> str:
+        """Sentence that the worst batch can need more memory than is free; "" if it fits.
+
+        ::
+
+            assert not wb.memory(graph, "photos").shortage
+        """
+        machine = describe_machine()
+        free = min(usable_memory(), int(psutil.virtual_memory().available))
+        limits = {"cpu": free, "gpu": int(machine.gpu_memory_gib * 2**30)}
+        for side, peak in self.worst.items():
+            needed = None if peak is None else peak + (self.kept if side == "cpu" else 0)
+            if needed is not None and limits[side] and needed > limits[side]:
+                where = "are free" if side == "cpu" else "are on the GPU"
+                return (
+                    f"The worst batch can need {needed / 2**30:.1f} GiB, but "
+                    f"{limits[side] / 2**30:.1f} GiB {where}. Use a smaller batch size, or make "
+                    "the largest images smaller."
+                )
+        return ""
+
+    def lines(self) -> list[str]:
+        """Return the report as lines: a table in MiB, then remedies and notes."""
+        rows = [
+            (row.node, row.side, row.typical, row.worst) for row in self.nodes if row.worst != 0
+        ]
+        for side, peak in self.worst.items():
+            name = "peak of the process" if side == "cpu" else "peak (not measured)"
+            rows.append((name, side, self.typical[side], peak))
+        width = max(24, *(len(name) + 2 for name, *_ in rows))
+        found = [f"{'MiB per batch of ' + str(self.batch_size):{width}}{'':8}typical     worst"]
+        found += [
+            f"{name:{width}}{side:5}{_mib(typical):>10}{_mib(worst):>10}"
+            for name, side, typical, worst in rows
+        ]
+        images = (f"{printable(name)} ({wide} x {high})" for name, wide, high in self.largest)
+        found.append(f"largest images: {', '.join(images)}")
+        if self.unknown:
+            found.append(f"unknown: the shapes after {', '.join(self.unknown)} depend on the run")
+        if self.pipelines > 1:
+            found.append(f"These figures are for one pipeline; the graph has {self.pipelines}.")
+        if self.without_header:
+            found.append(f"not included: {self.without_header:,} files without an image header")
+        if self.worst.get("cpu") is not None:
+            found.append(
+                f"The process can need up to {_mib(self.kept)} MiB more, because the C library "
+                f"keeps freed buffers. {NOT_KEPT} in the environment prevents this; with large "
+                "images the process is then slower."
+            )
+        if self.remedies:
+            found.append("Peak of the worst batch in MiB after a change:")
+        for each in self.remedies:
+            peaks = (f"{_mib(peak)} ({side})" for side, peak in each.worst.items())
+            found.append(f"  {each.change}: {', '.join(peaks)}")
+        return found
+
+    def to_frame(self) -> Any:
+        """Return a pandas data frame with a row per node, in bytes. Requires pandas.
+
+        ::
+
+            print(wb.memory(graph, "photos").to_frame())
+        """
+        import pandas
+
+        return pandas.DataFrame([asdict(row) for row in self.nodes])
+
+    def __repr__(self) -> str:
+        return "\n".join(self.lines())
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def _mib(size: int | None) -> str:
+    return "unknown" if size is None else f"{size / 2**20:,.1f}"
 
 
 class _Image(NamedTuple):
@@ -74,6 +185,35 @@ class _Image(NamedTuple):
     nbytes: int
 
 
+_Types = dict[tuple[int, int], Mapping[Port, TensorType]]
+"""Type at each port by height and width of the decoded image."""
+
+
+def memory(
+    graph: Graph, data: Data, on_progress: Callable[[int], None] = lambda count: None
+) -> MemoryEstimate:
+    """Predict the peak memory of a graph for the typical and the worst batch, without running it.
+
+    The header of each image is read. ``on_progress`` is called with the number of files read.
+    Raises GraphFaultsError if the graph cannot run, and DataError if the graph reads several data
+    sets, or no file has an image header.
+
+    ::
+
+        found = wb.memory(graph, "photos")
+        print(found.worst["cpu"], found.largest[0])
+    """
+    catalog, given = load_catalog(), open_datasets(data)
+    require_sound(graph, catalog)
+    graph = with_datasets(active_graph(graph, catalog), given)
+    read = [given[name] for name in parameters(graph.nodes)]
+    if len(read) != 1:
+        raise DataError(
+            f"The graph reads {len(read)} data sets. Memory is predicted for graphs that read one."
+        )
+    return estimate_memory(ResolvedGraph(graph, catalog), read[0], on_progress)
+
+
 def estimate_memory(
     resolved: ResolvedGraph,
     dataset: Dataset,
@@ -81,34 +221,22 @@ def estimate_memory(
 ) -> MemoryEstimate:
     """Read the header of each image of a dataset and predict the memory of a pipeline.
 
-    Freed buffers below 32 MiB that the C library keeps are not included.
-    ``on_progress`` is called with the number of files read. Raises DataError if no file has an
-    image header, for example for videos and arrays.
+    Parameters and errors are those of ``memory``.
     """
-    images: list[_Image] = []
-    count = 0
-    with _images_of_any_size():
-        for count, sample in enumerate(list_samples(dataset), 1):
-            on_progress(count)
-            try:
-                header = image_header(sample) if sample.path and sample.has_image else None
-                if header is not None:
-                    width, height = header.upright
-                    images.append(_Image(width * height, sample.name, width, height, sample.size))
-            except OSError:
-                continue  # `check` reports the reason
+    images, count = _read_headers(dataset, on_progress)
     if not images:
         reason = "none of its files has an image header" if count else no_files_reason(dataset)
         raise DataError(f"The memory is unknown for {dataset}: {reason}.")
-    size = resolved.graph.settings.batch_size
-    images.sort(reverse=True)
+    settings = resolved.graph.settings
+    size = settings.batch_size
+    types: _Types = {}
     worst = [images[at % len(images)] for at in range(size)]
     step = ceil(len(images) / _TYPICAL)
     some = images[step // 2 :: step]  # of many images not the largest, which few batches contain
-    bytes_worst = _port_bytes(resolved, worst)
+    bytes_worst = _port_bytes(resolved, worst, types)
     bytes_typical = {
         port: None if total is None else total * size // len(some)
-        for port, total in _port_bytes(resolved, some).items()
+        for port, total in _port_bytes(resolved, some, types).items()
     }
     rows = []
     for node in resolved.nodes:
@@ -126,10 +254,78 @@ def estimate_memory(
         size,
         tuple(rows),
         _peaks(resolved, bytes_typical, some[len(some) // 2 :], encoded),
-        _peaks(resolved, bytes_worst, worst, sum(image.nbytes for image in worst)),
+        _worst_peaks(resolved, images, types),
+        _kept(resolved, bytes_worst, worst),
         tuple((image.name, image.width, image.height) for image in images[:_NAMED]),
         count - len(images),
+        settings.pipelines,
+        tuple(_remedies(resolved, images, types)),
     )
+
+
+def _read_headers(dataset: Dataset, on_progress: Callable[[int], None]) -> tuple[list[_Image], int]:
+    """Return the images by decreasing number of pixels, and the number of files."""
+    images: list[_Image] = []
+    count = 0
+    with _images_of_any_size():
+        for count, sample in enumerate(list_samples(dataset), 1):
+            on_progress(count)
+            try:
+                header = image_header(sample) if sample.path and sample.has_image else None
+                if header is not None:
+                    width, height = header.upright
+                    images.append(_Image(width * height, sample.name, width, height, sample.size))
+            except OSError:
+                continue  # `check` reports the reason
+    return sorted(images, reverse=True), count
+
+
+def _worst_peaks(
+    resolved: ResolvedGraph, images: Sequence[_Image], types: _Types
+) -> dict[Side, int | None]:
+    """Return the peaks of the batch that contains the largest images."""
+    size = resolved.graph.settings.batch_size
+    worst = [images[at % len(images)] for at in range(size)]
+    encoded = sum(image.nbytes for image in worst)
+    return _peaks(resolved, _port_bytes(resolved, worst, types), worst, encoded)
+
+
+def _remedies(resolved: ResolvedGraph, images: Sequence[_Image], types: _Types) -> Iterator[Remedy]:
+    """Yield the changes that lower a peak by at least 5 %, and hints for mixed decoding."""
+    before = _worst_peaks(resolved, images, types)
+    settings = resolved.graph.settings
+    for name, value in (
+        ("batch_size", settings.batch_size // 2),
+        ("prefetch_queue_depth", (settings.prefetch_queue_depth or 2) - 1),
+        ("num_threads", (settings.num_threads or 1) // 2),
+    ):
+        if value:
+            changed = resolved.for_graph(set_setting(resolved.graph, **{name: value}))
+            after = _worst_peaks(changed, images, types)
+            if _is_lower(after, before):
+                yield Remedy(f"{name}={value}", after)
+    limit = images[len(images) // 10]  # one image in ten is larger
+    larger = sum(image.pixels > limit.pixels for image in images)
+    smaller = [limit] * larger + list(images[larger:])
+    after = _worst_peaks(resolved, smaller, types)
+    if larger and _is_lower(after, before):
+        files = f"{larger:,} larger images" if larger > 1 else images[0].name
+        yield Remedy(f"resize {files} to {limit.width} x {limit.height}", after)
+    wide = max(image.width for image in images)
+    high = max(image.height for image in images)
+    for port in _decoded(resolved):
+        if (
+            _side(resolved, port) == "gpu"
+            and "preallocate_width_hint"
+            in resolved.spec(node := resolved.graph.node(port.node)).args
+        ):
+            hints = f"preallocate_width_hint={wide}, preallocate_height_hint={high}"
+            yield Remedy(f"{node.id}: {hints} (allocated once, at the start)", before)
+
+
+def _is_lower(after: Mapping[Side, int | None], before: Mapping[Side, int | None]) -> bool:
+    pairs = ((after.get(side), before[side]) for side in before)
+    return any(new is not None and old is not None and new <= 0.95 * old for new, old in pairs)
 
 
 @contextmanager
@@ -154,14 +350,16 @@ def _sum(sizes: Iterable[int | None]) -> int | None:
 # Bytes of a batch at each port, from the sizes of its images.
 
 
-def _port_bytes(resolved: ResolvedGraph, images: Sequence[_Image]) -> dict[Port, int | None]:
+def _port_bytes(
+    resolved: ResolvedGraph, images: Sequence[_Image], types: _Types
+) -> dict[Port, int | None]:
+    """Return the bytes of a batch of these images at each port. ``types`` is a cache."""
     totals: dict[Port, int | None] = dict.fromkeys(resolved.types, 0)
-    by_size: dict[tuple[int, int], Mapping[Port, TensorType]] = {}
     for image in images:
         key = image.height, image.width
-        if key not in by_size:
-            by_size[key] = _types_for(resolved, *key)
-        for port, flow in by_size[key].items():
+        if key not in types:
+            types[key] = _types_for(resolved, *key)
+        for port, flow in types[key].items():
             totals[port] = _sum((totals.get(port, 0), _bytes(flow)))
     return totals
 
@@ -237,36 +435,61 @@ def _peaks(
 ) -> dict[Side, int | None]:
     """Return the peak on each device.
 
-    DALI frees a buffer after its last use. Outputs wait in the queue, and the caller still has the
-    previous batch when it requests the next one. In graphs with branches, DALI may compute the
-    next batch before the last operators of this one, so two batches are in work. Each thread that
-    decodes on the CPU has a second copy of its image.
+    DALI runs the operators of a batch one after the other, before those of the next batch, and
+    frees a buffer after its last use. The caller still has the previous batch, and finished batches
+    wait in the queue. Each thread that decodes on the CPU has a second copy of its image. Mixed
+    decoding may decode the next batch while the GPU finishes this one.
     """
-    graph = resolved.graph
-    depth = graph.settings.prefetch_queue_depth or 2
-    threads = graph.settings.num_threads or 1
-    ports = [port for node in resolved.nodes for port in node.inputs.values()]
-    outputs = set(graph.outputs.values())
-    branched = any(ports.count(port) > 1 for port in ports)
-    largest = sorted(images, reverse=True)[:threads]
-    decoding = [
-        port for port in sizes if port in _decoded(resolved) and _side(resolved, port) == "cpu"
-    ]
+    decoded = _decoded(resolved)
     peaks: dict[Side, int | None] = {}
     sides: tuple[Side, ...] = ("cpu", "gpu")
     for side in sides:
         here: dict[Port, int | None] = {
             port: size if _side(resolved, port) == side else 0 for port, size in sizes.items()
         }
-        parts = [_working_set(resolved, here)] * (2 if branched else 1)
-        parts += [here[port] for port in outputs for _ in range(depth + 1)]
+        parts = [_buffers(resolved, here)]
         if side == "cpu":
-            channels = sum(resolved.types[port].channels or 3 for port in decoding)
-            scratch = channels * sum(image.pixels for image in largest)
-            parts.append(PROCESS + _ENCODED_BATCHES * encoded + scratch)
+            parts.append(_PROCESS + _ENCODED_BATCHES * encoded + sum(_copies(resolved, images)))
+        else:
+            parts += [here[port] for port in decoded if port in here]
         if (peak := _sum(parts)) != 0:
             peaks[side] = peak
     return peaks
+
+
+def _buffers(resolved: ResolvedGraph, sizes: Mapping[Port, int | None]) -> int | None:
+    """Return the maximum bytes of the batch in work, the waiting ones, and that of the caller."""
+    graph = resolved.graph
+    waiting = max(1, (graph.settings.prefetch_queue_depth or 2) - 1)
+    outputs = [sizes[port] for port in {*graph.outputs.values()} for _ in range(waiting)]
+    return _sum((_working_set(resolved, sizes), *outputs))
+
+
+def _copies(resolved: ResolvedGraph, images: Sequence[_Image]) -> list[int]:
+    """Return the bytes of the largest images, one for each thread that decodes on the CPU."""
+    threads = resolved.graph.settings.num_threads or 1
+    largest = sorted((image.pixels for image in images), reverse=True)[:threads]
+    return [
+        pixels * (resolved.types[port].channels or 3)
+        for port in _decoded(resolved)
+        if port in resolved.types and _side(resolved, port) == "cpu"
+        for pixels in largest
+    ]
+
+
+def _kept(
+    resolved: ResolvedGraph, sizes: Mapping[Port, int | None], images: Sequence[_Image]
+) -> int:
+    """Return how many bytes of freed buffers the C library keeps at most, as measured.
+
+    Large buffers do not count, because DALI has a memory pool for them.
+    """
+    small = {
+        port: size if size and size < _POOLED and _side(resolved, port) == "cpu" else 0
+        for port, size in sizes.items()
+    }
+    copies = sum(size for size in _copies(resolved, images) if size < _POOLED)
+    return _KEPT + 3 * ((_buffers(resolved, small) or 0) + copies) // 2
 
 
 def _decoded(resolved: ResolvedGraph) -> set[Port]:
@@ -279,19 +502,20 @@ def _decoded(resolved: ResolvedGraph) -> set[Port]:
 
 
 def _working_set(resolved: ResolvedGraph, sizes: Mapping[Port, int | None]) -> int | None:
-    """Return the maximum number of bytes that one batch uses at a time, without the outputs."""
+    """Return the maximum number of bytes that one batch uses at a time, with its outputs."""
     outputs = set(resolved.graph.outputs.values())
     last = {port: at for at, node in enumerate(resolved.nodes) for port in node.inputs.values()}
     live: dict[Port, int | None] = {}
     peak = 0
     for at, node in enumerate(resolved.nodes):
-        ports = output_ports(node, resolved.spec(node))
-        live |= {port: sizes[port] for port in ports if port not in outputs}
+        live |= {port: sizes[port] for port in output_ports(node, resolved.spec(node))}
         used = _sum((*live.values(), *_body_bytes(resolved, node, sizes)))
         if used is None:
             return None
         peak = max(peak, used)
-        live = {port: size for port, size in live.items() if last.get(port, -1) > at}
+        live = {
+            port: size for port, size in live.items() if last.get(port, -1) > at or port in outputs
+        }
     return peak
 
 

@@ -15,6 +15,7 @@ from workbench.bench.experiments.tune import TuningExperiment
 from workbench.bench.experiments.tuned_report import TunedReport, tuned_report
 from workbench.engine.protocol.progress import share_bar
 from workbench.graph.model import DecodeDevice
+from workbench.health.memory import MemoryEstimate, memory
 from workbench.optimiser import Optimisation, optimise
 from workbench.preview.verify import Verification, verify
 
@@ -161,6 +162,18 @@ class RunAccess:
         _require_options("w.optimise", optimise, options)
         with argument_errors_as("w.optimise", "optimise"):
             return optimise(self.graph, self._read_data, **options)
+
+    @checked()
+    def memory(self) -> MemoryEstimate:
+        """Predict the peak memory of the current graph, as ``workbench.memory`` does.
+
+        Raises the same errors.
+
+        ::
+
+            print(w.memory())
+        """
+        return memory(self.graph, self._read_data)
 
     @checked(batches=WHOLE)
     def verify(self, batches: int = 3) -> Verification:
