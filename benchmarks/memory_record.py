@@ -19,7 +19,7 @@ import workbench as wb
 from workbench.catalog import load_catalog
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.resolved import resolve
-from workbench.health.memory import NOT_KEPT, estimate_memory
+from workbench.health.memory import RETURN_FREED, estimate_memory
 from workbench.sources import open_dataset
 
 RECIPES = [
@@ -67,7 +67,7 @@ def measure(recipe: str, photos: Path, place: Path) -> dict[str, str | float]:
     place.mkdir(parents=True, exist_ok=True)
     wb.export(graph, data=photos).write(place / "pipe.py")
     peaks = []
-    for variables in (dict([NOT_KEPT.split("=")]), {}):
+    for variables in (dict([RETURN_FREED.split("=")]), {}):
         done = subprocess.run(
             [sys.executable, "-c", RUN, str(place), str(photos)],
             env=os.environ | variables,
@@ -82,7 +82,7 @@ def measure(recipe: str, photos: Path, place: Path) -> dict[str, str | float]:
     sizes = {
         "predicted_mib": predicted,
         "measured_mib": peaks[0],
-        "predicted_default_mib": predicted + found.kept,
+        "predicted_default_mib": predicted + found.retained,
         "measured_default_mib": peaks[1],
     }
     row: dict[str, str | float] = {"recipe": recipe, "folder": photos.name}

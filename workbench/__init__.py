@@ -31,11 +31,10 @@ The main names, where ``graph`` is a graph and ``w = wb.Workbench(graph)``::
         render, prove, open_version    augmented samples as files; check these again
         watch, audit                   is the loader the limit? which samples are in each epoch?
     Measure
-        Benchmark, w.stages(), w.tune(), w.optimise()  images/s; stages; settings; a faster graph
+        Benchmark, memory, w.stages(), w.tune(), w.optimise()  images/s; memory; a faster graph
     Check
         check_graph, check_warnings    faults and warnings of a graph
         check_folder, decoder_coverage bad files of a folder; images that JPEG engines decode
-        memory, w.memory()             the memory of a graph, predicted before it runs
         diff, w.verify(), pack         why two pipelines differ; preview and script; a server
 
 ``help(wb.read)`` describes a name, ``dir(wb)`` lists all names, and ``REFERENCE.md`` has examples.

@@ -17,7 +17,7 @@ from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.resolved import resolve
-from workbench.health.memory import NOT_KEPT, MemoryEstimate, estimate_memory
+from workbench.health.memory import RETURN_FREED, MemoryEstimate, estimate_memory
 from workbench.sources import open_dataset
 
 RUN = """
@@ -143,9 +143,9 @@ def test_a_process_needs_no_more(tmp_path: Path, recipe: str) -> None:
     found = estimate(graph, folder)
     predicted = found.worst["cpu"]
     assert predicted is not None
-    returned = peak_of_process(tmp_path, folder, dict([NOT_KEPT.split("=")]))
+    returned = peak_of_process(tmp_path, folder, dict([RETURN_FREED.split("=")]))
     assert 1.0 <= predicted / returned <= 1.15
-    assert peak_of_process(tmp_path, folder, {}) <= predicted + found.kept
+    assert peak_of_process(tmp_path, folder, {}) <= predicted + found.retained
 
 
 GPU_RUN = """

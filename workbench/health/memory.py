@@ -30,13 +30,13 @@ from workbench.graph.types.tensor_type import TensorType
 from workbench.sources import Data, Dataset, list_samples, no_files_reason, open_datasets
 from workbench.sources.headers import image_header
 
-NOT_KEPT = "MALLOC_TRIM_THRESHOLD_=131072"
+RETURN_FREED = "MALLOC_TRIM_THRESHOLD_=131072"
 """Variable with which glibc returns freed buffers to the system at once."""
 _PROCESS = 124 * 2**20
 """Host memory in bytes of a process that runs a CPU pipeline, without its batches (DALI 2.4)."""
 _ENCODED_BATCHES = 3
 """Number of encoded batches in the memory of a process, read or mapped (measured with DALI 2.4)."""
-_KEPT = 96 * 2**20
+_RETAINED = 96 * 2**20
 """Bytes that the C library keeps in addition to small buffers (measured with 2 and 8 threads)."""
 _POOLED = 32 * 2**20
 """Size in bytes from which DALI allocates buffers in a memory pool of its own."""
@@ -82,7 +82,7 @@ class MemoryEstimate:
     nodes: tuple[NodeMemory, ...]
     typical: Mapping[Side, int | None]
     worst: Mapping[Side, int | None]
-    kept: int
+    retained: int
     """Bytes of host memory that the process can need in addition, because the C library keeps
     freed buffers (a bound from measurements)."""
     largest: tuple[tuple[str, int, int], ...]
@@ -110,7 +110,7 @@ class MemoryEstimate:
         free = min(usable_memory(), int(psutil.virtual_memory().available))
         limits = {"cpu": free, "gpu": int(machine.gpu_memory_gib * 2**30)}
         for side, peak in self.worst.items():
-            needed = None if peak is None else peak + (self.kept if side == "cpu" else 0)
+            needed = None if peak is None else peak + (self.retained if side == "cpu" else 0)
             if needed is not None and limits[side] and needed > limits[side]:
                 where = "are free" if side == "cpu" else "are on the GPU"
                 return (
@@ -121,7 +121,7 @@ class MemoryEstimate:
         return ""
 
     def lines(self) -> list[str]:
-        """Return the report as lines: a table in MiB, then remedies and notes."""
+        """Return the report as lines: a table in MiB, notes, and the changes that help."""
         rows = [
             (row.node, row.side, row.typical, row.worst) for row in self.nodes if row.worst != 0
         ]
@@ -144,8 +144,8 @@ class MemoryEstimate:
             found.append(f"not included: {self.without_header:,} files without an image header")
         if self.worst.get("cpu") is not None:
             found.append(
-                f"The process can need up to {_mib(self.kept)} MiB more, because the C library "
-                f"keeps freed buffers. {NOT_KEPT} in the environment prevents this; with large "
+                f"The process can need up to {_mib(self.retained)} MiB more, because the C library "
+                f"keeps freed buffers. {RETURN_FREED} in the environment prevents this; with large "
                 "images the process is then slower."
             )
         if self.remedies:
@@ -255,7 +255,7 @@ def estimate_memory(
         tuple(rows),
         _peaks(resolved, bytes_typical, some[len(some) // 2 :], encoded),
         _worst_peaks(resolved, images, types),
-        _kept(resolved, bytes_worst, worst),
+        _retained(resolved, bytes_worst, worst),
         tuple((image.name, image.width, image.height) for image in images[:_NAMED]),
         count - len(images),
         settings.pipelines,
@@ -477,7 +477,7 @@ def _copies(resolved: ResolvedGraph, images: Sequence[_Image]) -> list[int]:
     ]
 
 
-def _kept(
+def _retained(
     resolved: ResolvedGraph, sizes: Mapping[Port, int | None], images: Sequence[_Image]
 ) -> int:
     """Return how many bytes of freed buffers the C library keeps at most, as measured.
@@ -489,7 +489,7 @@ def _kept(
         for port, size in sizes.items()
     }
     copies = sum(size for size in _copies(resolved, images) if size < _POOLED)
-    return _KEPT + 3 * ((_buffers(resolved, small) or 0) + copies) // 2
+    return _RETAINED + 3 * ((_buffers(resolved, small) or 0) + copies) // 2
 
 
 def _decoded(resolved: ResolvedGraph) -> set[Port]:
