@@ -176,8 +176,8 @@ def test_full_engines_end_the_search_and_idle_cores_decode_a_share(
         assert told["cpu_share"] == "cpu_share was not tried: 1.5 of 3 cores are busy"
         assert not tried
         return
-    assert tried[:6] == [(5, 6), (5, 10), (9, 6), (9, 10), (9, 14), (9, 10)]
-    assert (best.pipelines, best.threads, best.cpu_share) == (2, 9, 10)
+    assert tried[:6] == [(5, 6), (5, 10), (8, 6), (8, 10), (8, 14), (8, 10)]
+    assert (best.pipelines, best.threads, best.cpu_share) == (2, 8, 10)
     assert told["cpu_share"] == (
         "cpu_share 10 %: about 44,000 imgs/s with 15.4 of 16 cores; without it about 40,000 imgs/s "
         "with 1.5 of 16 cores. It takes 13.9 cores from the training process"

@@ -392,8 +392,8 @@ class Emitter:
         )
         if decodes_on_both(self.graph, node) and not self.scope:
             self.helpers.add(DECODE_ON_BOTH)
+            arguments = [name, *arguments, f"on_cpu={self._decoder_choice()}"]
             name = DECODE_ON_BOTH
-            arguments.insert(1, self._decoder_choice())
         fed = any(each.op == PYTHON_SOURCE.name for each in self.ordered)
         hinted = self.resolved.hints and not fed and bad_files.reads_image_files(node.op)
         hint = bad_files.HINT if hinted else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -51,16 +52,19 @@ def test_batches_0_1_and_7_are_those_of_the_script(
             assert same(found[port].arrays(), theirs), (batch, port)
 
 
-@pytest.mark.parametrize("pipelines", [1, 2])
+@pytest.mark.parametrize(("name", "pipelines"), [("rand-augment", 1), ("imagenet-train", 2)])
 def test_preview_and_script_select_the_same_images_for_the_cpu(
-    pipelines: int, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, pipelines: int, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a GPU: both decoders are the CPU's, and the share of the CPU is flipped."""
     source = copied_functions._source(DECODE_ON_BOTH)
     flipped = source.replace('!= "mixed"', '!= "cpu"').replace("options).gpu()", "options)")
     flipped = flipped.replace("return images", "return fn.flip(images, horizontal=on_cpu)")
     monkeypatch.setattr(copied_functions, "_source", lambda _: flipped)
-    whole = with_settings(GRAPHS["rand-augment"], batch_size=COUNT, pipelines=pipelines)
+    whole = with_settings(GRAPHS[name], batch_size=COUNT, pipelines=pipelines)
+    if pipelines == 2:
+        crop = {"op": "decoders.image_crop", "args": {"crop": (99, 99)}}
+        whole = whole.replace_node(replace(whole.node("decode"), **crop))
     graph = with_settings(whole, cpu_share=40)
     script = import_script(script_of(ResolvedGraph(graph, CATALOG)).text, tmp_path)
     batches = (

@@ -204,7 +204,7 @@ def test_why_the_cpu_cannot_decode_a_share() -> None:
     placed = shared.replace_node(replace(shared.node("decode"), device="mixed"))
     for graph, words in (
         (set_setting(shared, device="cpu"), "cpu_share is 8, but the device that decodes is cpu."),
-        (placed, "cpu_share is 8, but the graph has no decoders.image outside blocks that uses"),
+        (placed, "cpu_share is 8, but none of decoders.image, decoders.image_crop, decoders.im"),
         (set_setting(shared, cpu_share=51), "cpu_share is 51. Use an integer from 0 to 50."),
     ):
         (fault,) = check_graph(graph, CATALOG)

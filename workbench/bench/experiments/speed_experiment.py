@@ -238,6 +238,9 @@ class SpeedExperiment(ABC):
         notes = ineffective_settings(config, found.formats)
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
         parts = config.workers * config.pipelines
+        cores, threads = self.prepared.machine.cores, parts * config.threads
+        if config.cpu_share and threads > cores:
+            notes += (f"cpu_share: {threads} threads share {cores} cores. Use fewer threads.",)
         if found.files and found.files < parts * config.batch_size:
             whose = {"processes": config.workers, "pipelines": config.pipelines}
             times = "".join(f"{n} {what} times " for what, n in whose.items() if n > 1)

@@ -328,8 +328,9 @@ class TuningExperiment(GridExperiment):
         if idle < max(_LEAST_IDLE, config.pipelines):
             used = f"{fastest.cpu_cores:.1f} of {cores} cores are busy"
             return best, f"cpu_share was not tried: {used}"
-        most, top = idle // config.pipelines, fastest
-        for more in dict.fromkeys((max(1, most // 2), most)):
+        most = max(0, min(idle // config.pipelines, cores // config.pipelines - config.threads))
+        top = fastest
+        for more in dict.fromkeys((most // 2, most)):
             for share in (each for each in _SHARES if each >= top.config.cpu_share):
                 if self._time.has_no_time_for_probes():
                     break
@@ -337,7 +338,7 @@ class TuningExperiment(GridExperiment):
                 row = self._probe(probes, tried, len(probes.rows) + 2)
                 if row.rate < _FALLS * top.rate:
                     break
-                if row.rate > (1.0 if more < most else _WORTH) * top.rate:
+                if row.rate > (1.0 if more == most // 2 else _WORTH) * top.rate:
                     top = row
         return [top.config, *(best if top is not fastest else best[1:])], ""
 

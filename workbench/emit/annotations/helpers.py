@@ -454,12 +454,14 @@ def mask_of_ones(size: DataNode) -> DataNode:
 # Decoding.
 
 
-def decode_on_both(encoded: DataNode, on_cpu: DataNode, device: str, **options: Any) -> DataNode:
+def decode_on_both(
+    decoder: Any, *inputs: DataNode, on_cpu: DataNode, device: str, **options: Any
+) -> DataNode:
     """Decode images on the CPU where ``on_cpu`` is 1, and meanwhile the others on the GPU."""
     if device != "mixed":
-        return fn.decoders.image(encoded, device=device, **options)
+        return decoder(*inputs, device=device, **options)
     if on_cpu:
-        images = fn.decoders.image(encoded, device="cpu", **options).gpu()
+        images = decoder(*inputs, device="cpu", **options).gpu()
     else:
-        images = fn.decoders.image(encoded, device=device, **options)
+        images = decoder(*inputs, device=device, **options)
     return images

@@ -252,11 +252,9 @@ def _replace_shared_decoding(program: ModuleType) -> int:
     return share
 
 
-def _decode_on_one(encoded: Any, on_cpu: Any, device: str, **options: Any) -> Any:
+def _decode_on_one(decoder: Any, *inputs: Any, on_cpu: Any, device: str, **options: Any) -> Any:
     """Replace ``emit.annotations.helpers.decode_on_both``."""
-    from nvidia.dali import fn
-
-    return fn.decoders.image(encoded, device=device, **options)
+    return decoder(*inputs, device=device, **options)
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:

@@ -27,6 +27,8 @@ SHARD_SEED = 100_000
 """Difference between the seeds of consecutive shards, large enough for independent values."""
 SHARE_SEED = 50_000
 """Number added to the graph's seed for the selection of the images that the CPU decodes."""
+_SHARED = ("decoders.image", "decoders.image_crop", "decoders.image_slice")
+"""Decoders that can decode a share on the CPU: the same windows, whatever the device."""
 _WHOLE = {"shard_id": 0, "num_shards": 1}
 """Shard arguments of a reader that reads all data."""
 _EPOCH_SEED = "shuffle_after_epoch_seed"
@@ -97,7 +99,7 @@ def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
 
 def decodes_on_both(graph: Graph, node: Node) -> bool:
     """Return whether the CPU decodes a share of the images of a node, which is in no block."""
-    return graph.settings.cpu_share > 0 and node.op == "decoders.image" and node.device is None
+    return graph.settings.cpu_share > 0 and node.op in _SHARED and node.device is None
 
 
 def share_faults(typed: TypedGraph) -> Iterator[Fault]:
@@ -111,7 +113,7 @@ def share_faults(typed: TypedGraph) -> Iterator[Fault]:
         remedy = "Set cpu_share to 0, or the device to mixed."
     elif not any(decodes_on_both(graph, node) for node in graph.nodes):
         words = (
-            f"cpu_share is {share}, but the graph has no decoders.image outside blocks that uses "
+            f"cpu_share is {share}, but none of {', '.join(_SHARED)} is outside blocks and uses "
             "the device of the settings"
         )
     if words:
