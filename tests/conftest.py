@@ -31,6 +31,7 @@ from workbench.graph import Graph
 from workbench.preview import exported_script
 from workbench.samples import PHOTOS, write_samples
 from workbench.sources import load_source
+from workbench.versions import processes
 
 settings.register_profile(
     "quick",
@@ -252,6 +253,7 @@ def catalog() -> Catalog:
 FORKED: dict[Any, Callable[..., Any]] = {
     worker_process: ForkedWorker,
     exported_script: ForkedScript,
+    processes: ForkedScript,
 }
 """Modules that start a process, and what they start in tests."""
 

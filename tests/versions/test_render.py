@@ -20,7 +20,7 @@ import workbench as wb
 from workbench.errors import ArgumentError, EngineError, GraphFaultsError, SaveError
 from workbench.versions import processes
 from workbench.versions.formats.format import class_folders, safe_name
-from workbench.versions.plan import divide
+from workbench.versions.plan import Task, divide
 
 CLASSES = ("bee", "cat")
 
@@ -259,50 +259,50 @@ def test_a_full_disk_ends_cleanly_and_the_run_continues(photos: Path, tmp_path: 
     assert contents(tmp_path / "v1") == contents(tmp_path / "whole")
 
 
-def killed_runs(
-    photos: Path, folder: Path, workers: int, kills: int, pause: Callable[[int], float]
-) -> int:
-    """Start to render, kill all processes, and repeat; then complete it. Returns the kills."""
+def render_with_kills(
+    data: Path, folder: Path, workers: int, kills: int, pause: Callable[[], float]
+) -> None:
+    """Render a version while all its processes are killed ``kills`` times, ``pause`` seconds in."""
     code = (
-        "import sys, workbench as wb; from pathlib import Path;"
-        "wb.render(wb.read_graph(sys.argv[1]), sys.argv[3], sys.argv[2], copies=2, shard_size=7,"
+        "import sys, workbench as wb;"
+        "wb.render(wb.read_graph(sys.argv[1]), sys.argv[3], sys.argv[2], copies=2, shard_size=50,"
         f" workers={workers})"
     )
     graph = folder / "graph.json"
-    graph.write_text(wb.dump_graph(a_graph(photos)))
+    graph.write_text(wb.dump_graph(a_graph(data)))
     done = 0
-    for number in range(kills):
+    while done < kills:
         process = subprocess.Popen(
-            [sys.executable, "-c", code, str(graph), str(photos), str(folder / "v1")],
+            [sys.executable, "-c", code, str(graph), str(data), str(folder / "v1")],
             start_new_session=True,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(pause(number))
+        time.sleep(pause())
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
             done += 1
         process.wait()
-        if (folder / "v1").exists():
-            break
-    wb.render(a_graph(photos), folder / "v1", copies=2, shard_size=7, workers=workers)
-    return done
+        if (folder / "v1").exists():  # it was faster: once more, from the start
+            shutil.rmtree(folder / "v1")
+    wb.render(a_graph(data), folder / "v1", copies=2, shard_size=50, workers=workers)
 
 
 def test_a_lost_worker_ends_the_run_and_the_same_call_continues(
-    photos: Path, tmp_path: Path
+    photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wb.render(a_graph(photos), tmp_path / "whole", copies=2, shard_size=4)
+    workers: list[processes.ShardWorker] = []
+    start = processes.ShardWorker.start
+
+    def watched(self: processes.ShardWorker, task: Task, limit: int = 0) -> None:
+        workers.append(self)
+        start(self, task, limit)
 
     def kill(share: float, text: str) -> None:
         if share > 0.3:
-            (worker,) = [
-                int(each.name)
-                for each in Path("/proc").iterdir()
-                if each.name.isdecimal() and b"workbench.versions" in command_of(each)
-                and str(tmp_path).encode() in command_of(each)
-            ]  # fmt: skip
-            os.kill(worker, signal.SIGKILL)
+            os.kill(workers[0].pid, signal.SIGKILL)
 
+    monkeypatch.setattr(processes.ShardWorker, "start", watched)
     with pytest.raises(EngineError, match=r"of 6 shards are complete in .*continues"):
         wb.render(
             a_graph(photos), tmp_path / "v1", copies=2, shard_size=4, workers=1, on_progress=kill
@@ -323,8 +323,8 @@ def command_of(process: Path) -> bytes:
 @pytest.mark.parametrize("workers", [1, 4])
 def test_twenty_kills_do_not_change_a_byte(workers: int, tmp_path: Path) -> None:
     data = write_photos(tmp_path / "data", 1000)
-    wb.render(a_graph(data), tmp_path / "whole", copies=2, shard_size=7, workers=2)
+    made = wb.render(a_graph(data), tmp_path / "whole", copies=2, shard_size=50, workers=2)
+    assert made.samples == {"train": 4000}
     rng = np.random.default_rng(workers)
-    kills = killed_runs(data, tmp_path, workers, 20, lambda _: float(rng.uniform(1.0, 6.0)))
-    assert kills
+    render_with_kills(data, tmp_path, workers, 20, lambda: float(rng.uniform(1.0, 6.0)))
     assert contents(tmp_path / "v1") == contents(tmp_path / "whole")

@@ -28,19 +28,18 @@ from workbench.versions.plan import (
 from workbench.versions.records import record_path
 from workbench.versions.shard import WORK
 
-_TICK = 0.2
+_PROGRAM = "from workbench.versions.worker import main; main()"
 
 
-class _Worker:
+class ShardWorker:
     """A process that renders one shard after the other, and reports to a queue."""
 
     def __init__(self, folder: Path, threads: int, answers: queue.SimpleQueue[Any]) -> None:
-        command = [sys.executable, "-m", "workbench.versions", str(folder), str(threads)]
+        command = [sys.executable, "-P", "-c", _PROGRAM, str(folder), str(threads)]
         self.log = (folder / WORK / f"worker-{os.getpid()}-{id(self)}.log").open("w+b")
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, text=True
         )
-        self.task: Task | None = None
         threading.Thread(target=self._listen, args=(answers,), daemon=True).start()
 
     def _listen(self, answers: queue.SimpleQueue[Any]) -> None:
@@ -49,9 +48,13 @@ class _Worker:
             answers.put((self, json.loads(line)))
         answers.put((self, None))
 
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
     def start(self, task: Task, limit: int = 0) -> None:
         """Start a shard, or only its first ``limit`` samples, to measure their size."""
-        self.task = task
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it ended, which it reports
             print(json.dumps([*task, limit]), file=self._process.stdin, flush=True)
@@ -87,11 +90,11 @@ def render_shards(
     workers = workers or max(1, usable_cores() // 2)
     counter = RunProgress(plan, missing, on_progress)
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    running: list[_Worker] = []
+    running: list[ShardWorker] = []
     waiting = deque(missing)
     threads = max(1, usable_cores() // workers)
     try:
-        first = _Worker(folder, threads, answers)
+        first = ShardWorker(folder, threads, answers)
         running.append(first)
         first.start(waiting[0], _MEASURED)
         while running:
@@ -105,7 +108,7 @@ def render_shards(
             if "bytes" in answer:
                 counter.require_space(folder, answer["bytes"])
                 for _number in range(min(workers, len(missing)) - 1):
-                    running.append(_Worker(folder, threads, answers))
+                    running.append(ShardWorker(folder, threads, answers))
                 for each in running:
                     if waiting:
                         each.start(waiting.popleft())

@@ -66,9 +66,10 @@ class ShardRenderer:
 
         Bad samples are excluded. Raises DataError, PipelineError, and OSError for a full disk.
         """
-        place = self.folder / WORK / "partial" / task.name
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
+        partial = self.folder / WORK / "partial"
+        partial.mkdir(exist_ok=True)
+        # A lost machine of a cluster may still write the same shard, so the name is unique.
+        place = Path(tempfile.mkdtemp(prefix=f"{task.name}-", dir=partial))
         excluded: dict[str, str] = {}
         data = split_data(self.folder, self.plan, task)
         rest: tempfile.TemporaryDirectory[str] | None = None

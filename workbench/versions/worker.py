@@ -1,4 +1,4 @@
-"""Render shards in a process of its own: ``python -m workbench.versions FOLDER THREADS``.
+"""Render shards in a process of its own, which is started by ``processes``.
 
 Each line of standard input is a task and a limit, as a JSON list. Answers with JSON objects: the
 number of samples after each batch, then ``done``, or an ``error``. With a limit, it only measures
@@ -22,7 +22,7 @@ from workbench.versions.shard import ShardRenderer
 
 
 def main() -> None:
-    """Answer the tasks of standard input."""
+    """Answer the tasks of standard input. The arguments are a folder and a number of threads."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what DALI prints is no answer
 
@@ -44,7 +44,3 @@ def main() -> None:
             answer(error=known or str(error) or type(error).__name__)
             return
         answer(done=True)
-
-
-if __name__ == "__main__":
-    main()
