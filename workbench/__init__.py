@@ -148,6 +148,7 @@ if TYPE_CHECKING:
     from workbench.ui.notebook.graph_comparison import GraphComparison, compare
     from workbench.ui.notebook.notebook_code import LiveNode, LiveSettings
     from workbench.ui.notebook.widget import Workbench
+    from workbench.versions.comparison import VersionDifference
     from workbench.versions.manifest import Version, open_version
     from workbench.versions.proof import Proof, prove
     from workbench.versions.render import render
@@ -215,6 +216,7 @@ __all__ = [
     "UnsupportedUseError",
     "Verification",
     "Version",
+    "VersionDifference",
     "Watch",
     "WatchCallback",
     "WatchReport",
@@ -318,6 +320,7 @@ _HOMES = {
     "training.watch.report": "WatchReport",
     "training.watch.watcher": "Watch watch",
     "ui.notebook.graph_comparison": "GraphComparison compare",
+    "versions.comparison": "VersionDifference",
     "versions.manifest": "Version open_version",
     "versions.proof": "Proof prove",
     "versions.render": "render",

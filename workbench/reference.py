@@ -81,7 +81,7 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     ),
     "Dataset versions": (
         "Augmented samples as files, with a manifest from which they can be rendered again.",
-        "render Version open_version prove Proof",
+        "render Version VersionDifference open_version prove Proof",
     ),
     "Checking": (
         "",
@@ -115,6 +115,7 @@ RETURNED = frozenset(
         "Proof",
         "Verification",
         "Version",
+        "VersionDifference",
         "Watch",
         "WatchCallback",
         "WatchReport",
@@ -145,7 +146,8 @@ MEMBERS: Mapping[str, str] = {
     "MemoryEstimate": "shortage to_frame",
     "Faults": "to_frame plot",
     "Verification": "to_frame plot",
-    "Version": "records",
+    "Version": "records diff plot",
+    "VersionDifference": "plot",
     "Watch": "report",
     "WatchReport": "limit ceiling interval measure_fix plot",
     "WatchCallback": "report",

@@ -134,22 +134,46 @@ def render(
 
 
 @click.command()
-@click.argument("folder", default=".", type=click.Path(exists=True, file_okay=False))
-@click.option("--diff", nargs=2, metavar="A B", help="Compare two versions in the folder.")
+@click.argument("folder", default=".", metavar="[DIR]", type=click.Path(file_okay=False))
+@click.option("--diff", nargs=2, metavar="A B", help="Compare two versions in DIR, or two folders.")
+@click.option(
+    "-o", "--output", metavar="PNG", help="With --diff: save pictures of the same samples."
+)
 @report_errors
-def versions(folder: str, diff: tuple[str, str] | None) -> None:
+def versions(folder: str, diff: tuple[str, str] | None, output: str | None) -> None:
     """List the dataset versions in a folder, or compare two of them.
 
-    Example:  workbench versions versions
+    Example:  workbench versions versions --diff v1 v2 -o sheet.png
     """
     from workbench.engine.protocol.exit_status import printable
+    from workbench.figures import render_figure
+    from workbench.files import write_bytes
+    from workbench.versions.manifest import find_versions, open_version
+
+    if diff is None and output:
+        raise click.UsageError("-o saves pictures of two versions. Pass --diff A B, too.")
+    if diff is None:
+        found = find_versions(folder)
+        lines = [line for version in found for line in version.lines()]
+        if not found:
+            lines = [f"There is no complete version in {Path(folder).absolute()}."]
+    else:
+        first, second = (open_version(_version_path(folder, name)) for name in diff)
+        difference = first.diff(second)
+        lines = difference.lines()
+        if output:
+            lines += ["", f"Saved {write_bytes(output, render_figure(difference.plot()))}"]
+    for line in lines:
+        click.echo(printable(line))
+
+
+def _version_path(folder: str, name: str) -> Path:
+    """Return the folder of a version: relative to ``folder``, or else to the working folder."""
     from workbench.versions.manifest import find_versions
 
-    if diff is not None:
-        raise ArgumentError("not yet")
-    found = find_versions(folder)
-    for version in found:
-        for line in version.lines():
-            click.echo(printable(line))
-    if not found:
-        click.echo(f"There is no complete version in {Path(folder).absolute()}.")
+    inside = Path(folder, name)
+    there = Path(name), inside.with_name(f"{inside.name}.unfinished"), inside
+    if not any(each.is_dir() for each in there):
+        known = ", ".join(each.path.name for each in find_versions(folder)) or "none"
+        raise ArgumentError(f"There is no version {name!r} in {folder}. Versions there: {known}.")
+    return Path(name) if Path(name).is_dir() and not inside.is_dir() else inside

@@ -7,14 +7,18 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from workbench.errors import DataError
+from workbench.figures import plot_pictures
+from workbench.results import DocumentedResult, ResultDocument, ResultTable
+from workbench.versions.comparison import VersionDifference, counts_of, difference
 from workbench.versions.formats import load_format
-from workbench.versions.plan import VersionPlan
+from workbench.versions.pictures import caption_of, pictures_of, samples_by_class
+from workbench.versions.plan import Task, VersionPlan
 from workbench.versions.records import (
     SampleRecord,
     file_hash,
@@ -22,6 +26,9 @@ from workbench.versions.records import (
     record_path,
     write_complete,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 MANIFEST_FILE = "version.json"
 
@@ -43,7 +50,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Version:
+class Version(DocumentedResult):
     """A complete dataset version in a folder.
 
     ::
@@ -85,7 +92,37 @@ class Version:
         """
         for task in self.plan.tasks():
             if split in ("", task.split):
-                yield from read_records(record_path(self.path, task))[1]
+                yield from self.records_of(task)
+
+    def records_of(self, task: Task) -> Iterator[SampleRecord]:
+        """Yield the records of a shard."""
+        yield from read_records(record_path(self.path, task))[1]
+
+    def diff(self, other: Version | str | Path) -> VersionDifference:
+        """Return the differences to another version: graph, settings, samples and pictures.
+
+        ::
+
+            print(wb.open_version("versions/v1").diff("versions/v2"))
+        """
+        return difference(self, other if isinstance(other, Version) else open_version(other))
+
+    def plot(self, split: str = "", *, rows: int | None = None) -> Figure:
+        """Return a matplotlib figure of samples of all classes, with boxes, points and masks.
+
+        ``split`` is ``train``, ``val`` or ``test``, by default any. Without ``rows``, at most 16
+        pictures are shown: the first picture of the first copy of a sample. Raises ArgumentError
+        for another split, and for a version without pictures.
+
+        ::
+
+            wb.open_version("versions/v1").plot("train", rows=2)
+        """
+        chosen = samples_by_class(self, split, 4 * (rows or 4))[: 4 * (rows or 4)]
+        pictures = pictures_of(self, chosen)
+        titles = [caption_of(self.plan, record) for _, record in chosen]
+        title = f"{self.path.name}{f', {split}' if split else ''}"
+        return plot_pictures(list(pictures.values()), titles, title, rows=rows)
 
     def lines(self) -> list[str]:
         """Return a description as lines."""
@@ -96,11 +133,12 @@ class Version:
         graph = plan.graphs["train"].get("name") or "a graph"
         return [head, f"graph {graph}, data {plan.data[plan.main]}", *self.notes]
 
-    def __repr__(self) -> str:
-        return "\n".join(self.lines())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+    def document(self) -> ResultDocument:
+        title, *sentences = self.lines()
+        counts = counts_of(self)
+        rows = tuple((split, name or "all", count) for (split, name), count in counts.items())
+        table = ResultTable("", ("split", "class", "samples"), rows)
+        return ResultDocument("versions", title, tuple(sentences), (table,))
 
 
 def open_version(path: str | Path) -> Version:
