@@ -5,8 +5,9 @@
 #
 # TAG names the machine in the file names. Parts, and their minutes on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 11 and operators 7 at most, sweep-mixed 4,
-# sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes. Without
-# a GPU a part measures only the CPU, and gpus nothing. The result is OUT/records.tgz.
+# sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes,
+# gpu-checks 5 at most (tests marked gpu of bench and exports, tune --seconds, gpus on two cards). Without a GPU a
+# part measures only the CPU, and gpus nothing. The result is OUT/records.tgz.
 set -u
 out=$1 tag=$2
 shift 2
@@ -101,6 +102,12 @@ gpus() {  # cards by pipelines
       --files read --affinity $affinity --budget "${BUDGET:-30}" $(record "gpus-$affinity")
   done
 }
+gpu_checks() {
+  timeout 160 python3 -m pytest -q -m gpu -p no:cacheprovider tests/bench tests/emit/targets \
+    tests/engine/build/test_pipelines_side_by_side.py
+  workbench tune imagenet-train --data "$photos" --device mixed --seconds 40 $(record "tune-40-s")
+  GPUS=${GPUS:-1,2} BUDGET=${BUDGET:-6} gpus
+}
 processes() {  # the same without a GPU, with a thread each
   python3 benchmarks/heavy.py /tmp/heavy-processes.json 64 1 1.0
   for affinity in none split; do
@@ -115,6 +122,7 @@ for part in "$@"; do
   case $part in
     sweep-mixed | sweep-cpu) sweep "${part#sweep-}" ;;
     by-hand) by_hand ;;
+    gpu-checks) gpu_checks ;;
     agree | recipes | peers | operators | tune | optimise | stages | threads | gpus | processes) "$part" ;;
     *) echo "no such part: $part" >&2 ;;
   esac

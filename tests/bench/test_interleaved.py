@@ -22,7 +22,8 @@ from workbench.bench.measuring.interleaved import (
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
 from workbench.bench.measuring.worker_group import ReusableWorker
-from workbench.errors import CancelledError, DataError
+from workbench.engine.protocol.worker_process import NEXT_WORKER
+from workbench.errors import CancelledError, DataError, WorkerCrashedError
 
 GIB = 2**30
 
@@ -137,6 +138,18 @@ def test_a_failure_is_a_reason_and_the_others_go_on() -> None:
     assert rows[1].reason == "not measured: batch 7: no"
     assert rows[1].rounds == ()
     assert rows[2].reason == "not measured: no GPU."
+
+
+def test_a_worker_without_memory_is_a_reason_with_a_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: object) -> None:
+        raise WorkerCrashedError(f"The worker was terminated by SIGKILL.{NEXT_WORKER}", killed=True)
+
+    monkeypatch.setattr(FakeWorkerGroup, "start", killed)
+    (row,) = run(Script([100]))
+    assert row.reason == (
+        "not measured: The worker was terminated by SIGKILL. If memory ran out, use a smaller "
+        "batch or fewer threads."
+    )
 
 
 def test_a_failure_is_told_while_the_others_go_on() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from workbench.bench.measuring.worker_group import merge_rounds
 from workbench.bench.measuring.workload import ScriptJob
 from workbench.bench.records.charts import scaling_series
 from workbench.catalog import Catalog, load_catalog
+from workbench.engine.resources.gpu import Gpu, cuda_uuids
 from workbench.engine.resources.machine import describe_machine
 from workbench.errors import ArgumentError, EngineError
 from workbench.graph import Graph, load_recipe
@@ -168,6 +170,24 @@ def test_threads_for_real(graph: Graph, photos: Path) -> None:
 def test_a_gpu_for_real(graph: Graph, photos: Path) -> None:
     report = GpuScalingExperiment(graph, str(photos), (1,), (1, 2), measurement_config=SHORT).run()
     assert all(row.median for row in report.measurements)
+
+
+@pytest.mark.gpu
+def test_each_of_two_gpus_has_the_cores_near_it(graph: Graph, photos: Path) -> None:
+    gpus = [Gpu(uuid) for uuid in cuda_uuids()[:2]]
+    if len(gpus) < 2:
+        pytest.skip("one GPU")
+    run = GpuScalingExperiment(
+        graph, str(photos), (1, 2), (2,), affinity="split", measurement_config=SHORT
+    )
+    cores = run.cores(2)
+    assert not {*cores[0]} & {*cores[1]}
+
+    def near(shares: Sequence[tuple[int, ...]]) -> int:
+        return sum(len({*s} & gpu.near_cores()) for s, gpu in zip(shares, gpus, strict=True))
+
+    assert near(cores) >= near(cores[::-1])
+    assert all(row.median for row in run.run().measurements)
 
 
 def test_each_process_has_a_gpu_and_a_shard_of_its_own(

@@ -222,6 +222,19 @@ def test_the_time_bounds_the_search_the_turns_and_the_long_run(
     assert (last.round_seconds, last.round_batches) == (6.0, 1)
 
 
+@pytest.mark.gpu
+@pytest.mark.timeout(120)
+def test_on_a_gpu_the_choice_is_confirmed_within_the_time(photos: Path) -> None:
+    graph = with_settings(load_recipe("imagenet-train"), batch_size=8, device="mixed")
+    report = TuningExperiment(graph, str(photos), "mixed", seconds=40.0).run()
+    best = best_measurement(report)
+    assert best.confirmed
+    assert best.bus_busy is not None
+    tuning = report.extra["tune"]
+    assert tuning["headroom"].startswith("used: ")
+    assert tuning["seconds"] < 40 + 10, "a pipeline's start at most"
+
+
 def test_where_the_time_allows_no_comparison_the_best_of_the_search_is_flagged(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -195,8 +195,10 @@ def test_workers_begin_together_on_their_own_cores(tmp_path: Path) -> None:
     jobs = [ChildJob(str(tmp_path / name)) for name in "ab"]
     group = WorkerGroup(jobs, threading.Event(), [{"CUDA_VISIBLE_DEVICES": "0"}] * 2, [(0,), (0,)])
     group.start(lambda share: None)
-    one = group.run_round(0.01, 5, lambda share: None)
+    one = group.run_round(0.2, 5, lambda share: None)
     assert one.batches >= 10
+    assert one.others is not None
+    assert one.others + one.cpu_seconds / one.seconds < 1.5, "the core that both use, once"
     group.close()
 
 

@@ -241,6 +241,11 @@ class SpeedExperiment(ABC):
         cores, threads = self.prepared.machine.cores, parts * config.threads
         if config.cpu_share and threads > cores:
             notes += (f"cpu_share: {threads} threads share {cores} cores. Use fewer threads.",)
+        elif threads > 2 * cores and config.program == "DALI":
+            notes += (
+                f"{threads} threads for {cores} core{'s' * (cores != 1)}: most of them wait. Use "
+                "fewer threads, or allow more cores",
+            )
         if found.files and found.files < parts * config.batch_size:
             whose = {"processes": config.workers, "pipelines": config.pipelines}
             times = "".join(f"{n} {what} times " for what, n in whose.items() if n > 1)

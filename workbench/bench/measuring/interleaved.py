@@ -20,8 +20,9 @@ from workbench.bench.measuring.measurement_config import MeasurementConfig, Stop
 from workbench.bench.measuring.worker_group import ReusableWorker, WorkerGroup
 from workbench.bench.measuring.workload import Job, StartupStats, TimedRound
 from workbench.engine.protocol.progress import Progress, WorkerProgress
+from workbench.engine.protocol.worker_process import NEXT_WORKER
 from workbench.engine.resources.machine import usable_cores
-from workbench.errors import CancelledError, EngineError
+from workbench.errors import CancelledError, EngineError, WorkerCrashedError
 
 _START_SECONDS = 3.0
 """Estimated seconds for a worker to start, build and return its first batch, until this is
@@ -288,6 +289,8 @@ class InterleavedRun:
             self._end_overdue(candidate)  # this candidate's time was over, not the run's
         except EngineError as error:
             candidate.reason = f"not measured: {without_traceback(error)}"
+            if isinstance(error, WorkerCrashedError) and error.killed:
+                candidate.reason += " If memory ran out, use a smaller batch or fewer threads."
             self._failed = f"; {candidate.entry.name} {candidate.reason.partition('. ')[0]}"
             self._release_workers(candidate)
             self._report("")
@@ -360,8 +363,9 @@ def _require_room(entry: ConfigJobs, host: int, gpu: int | None) -> None:
 
 
 def without_traceback(error: Exception) -> str:
-    """Return an error's message without the traceback of an unexpected exception."""
-    return str(error).partition("\nTraceback ")[0]
+    """Return an error's message without a traceback, and without advice about the preview."""
+    text = str(error).partition("\nTraceback ")[0].replace(NEXT_WORKER, "")
+    return text.replace("Show fewer tiles, or make", "Make")
 
 
 def format_duration(seconds: float) -> str:

@@ -18,6 +18,7 @@ from workbench.bench.measuring.stats import (
     variation,
 )
 from workbench.bench.measuring.workload import TimedRound
+from workbench.engine.resources.gpu import GPU_SHARED
 from workbench.graph.model import DecodeDevice
 
 CONFIRMED = "confirmed"
@@ -182,7 +183,9 @@ class Measurement:
 
     @property
     def _load_flag(self) -> str:
-        return next((flag for flag in self.flags if flag.startswith(_LOAD_FLAG)), "")
+        found = [flag for flag in self.flags if flag.startswith(_LOAD_FLAG)]
+        found += [note for note in self.notes if note.startswith(GPU_SHARED) and " % busy" in note]
+        return next(iter(found), "")
 
     @property
     def within_3_percent(self) -> bool:
@@ -272,8 +275,8 @@ class Measurement:
             found.append("unstable: no two successive warm-up rounds agreed within 5 %")
         if self.other_busy_cores is not None and self.other_busy_cores > LOADED * cores:
             found.append(
-                f"{_LOAD_FLAG}: other processes kept {self.other_busy_cores:.1f} of {cores} cores "
-                "busy. End them and measure again"
+                f"{_LOAD_FLAG}: other processes kept {self.other_busy_cores:.1f} of {cores} "
+                f"core{'s' * (cores != 1)} busy. End them and measure again"
             )
         loaded = decodes and self.device == "mixed" and self.config.hw_decoder_load
         if loaded and self.jpeg_busy in (None, 0):

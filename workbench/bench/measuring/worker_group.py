@@ -145,7 +145,8 @@ class WorkerGroup:
             on_report,
         )
         self._lead = _TOGETHER + 6 * max(one.seconds / len(one.latencies) for one in rounds)
-        return merge_rounds(rounds, overlapping=not any(self._cores))
+        own = [core for cores in self._cores for core in cores]
+        return merge_rounds(rounds, overlapping=not own or len({*own}) < len(own))
 
     def _together(
         self,

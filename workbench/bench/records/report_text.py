@@ -199,7 +199,7 @@ def _rate_text(row: Measurement) -> str:
     return row.rate_text + " (unstable)" * row.unstable
 
 
-_CORES = re.compile(r"[0-9.]+(?= of [0-9]+ cores)")
+_CORES = re.compile(r"[0-9.]+(?= of [0-9]+ core)")
 """Pattern of the number of cores in a warning."""
 _NUMBERS = re.compile(rf"{_CORES.pattern}|(?<=--budget )[0-9]+")
 """Pattern of the numbers in a warning. Warnings that differ only in these are merged."""

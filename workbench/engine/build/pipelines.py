@@ -185,7 +185,8 @@ def _branches_differ(source: Code, block: str, attribute: str, values: str) -> P
 
 def is_out_of_memory(error: Exception) -> bool:
     """Return True if an error of Python, C++, CUDA or the workbench reports exhausted memory."""
-    return bool(_MEMORY.search(f"{type(error).__name__}: {error}"))
+    text = f"{type(error).__name__}: {error}"
+    return bool(_MEMORY.search(text) or (memory_limit_text() and "File mapping failed" in text))
 
 
 def out_of_memory(nodes: Sequence[str]) -> str:

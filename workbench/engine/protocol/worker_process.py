@@ -27,6 +27,7 @@ from workbench.errors import (
 )
 from workbench.system_limits import describe_refusal, reports_out_of_memory
 
+NEXT_WORKER = " The graph is unchanged; the next change starts a new worker."
 _LONGEST_LINE = 500
 """Maximum number of characters per line of the worker's last output."""
 
@@ -148,8 +149,7 @@ def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> En
         return CancelledError("Cancelled: the worker was terminated.")
     if process.ended_because:
         return WorkerCrashedError(
-            f"The worker{_where(process)} {process.ended_because} The graph is unchanged; "
-            "the next change starts a new worker.",
+            f"The worker{_where(process)} {process.ended_because}{NEXT_WORKER}",
             process.running,
             killed=True,
         )
@@ -158,8 +158,8 @@ def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> En
     crashed = "" if code not in _CRASHES or reports_out_of_memory(words) else _files(process)
     how = f"wrote an invalid response ({bad_data})" if bad_data else describe_exit(code, words)
     return WorkerCrashedError(
-        f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed} The graph "
-        f"is unchanged; the next change starts a new worker.{words}",
+        f"The worker {how}{_where(process)}.{exit_remedy(code, words)}{crashed}{NEXT_WORKER}"
+        f"{words}",
         process.running,
         killed=code == -signal.SIGKILL,
     )
@@ -168,8 +168,7 @@ def worker_lost(process: WorkerProcess, bad_data: Exception | None = None) -> En
 def worker_silent(process: WorkerProcess, silence: SuspensionMonitor) -> WorkerSilentError:
     """Return the error for a worker that stopped sending heartbeats."""
     return WorkerSilentError(
-        f"{silence.describe()}{_where(process)}, so the worker was terminated. The graph is "
-        "unchanged; the next change starts a new worker.",
+        f"{silence.describe()}{_where(process)}, so the worker was terminated.{NEXT_WORKER}",
         process.running,
     )
 

@@ -25,6 +25,7 @@ GPUs without persistence mode.
 """
 _WORD = 64
 """Number of bits per word of NVML's core masks."""
+GPU_SHARED = "other processes use the GPU"
 _IDLE = 5
 """Utilisation in percent below which a GPU is considered idle."""
 T = TypeVar("T")
@@ -167,7 +168,7 @@ def shared_gpu_text(gpu: Gpu) -> str:
     if not words:
         return ""
     return (
-        f"other processes use the GPU: {' and '.join(words)} before the measurement. "
+        f"{GPU_SHARED}: {' and '.join(words)} before the measurement. "
         "Results are lower than on an exclusive GPU, and settings that need its memory "
         "may fail"
     )
