@@ -6,8 +6,8 @@
 # TAG names the machine in the file names. Parts, and their minutes on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 11 and operators 7 at most, sweep-mixed 4,
 # sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes,
-# gpu-checks 5 at most (tests marked gpu of bench and exports, tune --seconds, gpus on two cards). Without a GPU a
-# part measures only the CPU, and gpus nothing. The result is OUT/records.tgz.
+# curves 6 (only the CPU), gpu-peers 3, gpu-checks 5 at most (tests marked gpu of bench and exports, tune --seconds,
+# gpus on two cards). Without a GPU a part measures only the CPU, and gpus nothing. The result is OUT/records.tgz.
 set -u
 out=$1 tag=$2
 shift 2
@@ -62,6 +62,15 @@ operators() {  # each by itself, of DALI and of the peers in PEERS
       --threads "$cores" $(printf -- '--peer %s ' ${PEERS:-torchvision albu}) --each-operator \
       --budget "${BUDGET:-12}" $(record "each-$recipe")
   done
+}
+curves() {  # over the size of the files and the batch size
+  python3 -m benchmarks.curves /tmp/records "$tag" "${RECIPE:-rotate-jitter}"
+}
+gpu_peers() {  # Kornia and torchvision on the GPU
+  [ $device = cpu ] && return
+  workbench bench rotate-jitter --data "$photos" --device mixed --regime pipeline --load 1.0 \
+    --batch-size 64 --peer benchmarks.gpu_peers:kornia --peer benchmarks.gpu_peers:torchvision_cuda \
+    --budget "${BUDGET:-40}" $(record gpu-peers-rotate-jitter)
 }
 mixed="--threads $several --batch-sizes $batches --prefetch 2,4 --loads 0.65,0.85,1.0"
 cpu="--threads $several --batch-sizes $small,$batches --prefetch 1,2,4"
@@ -123,7 +132,8 @@ for part in "$@"; do
     sweep-mixed | sweep-cpu) sweep "${part#sweep-}" ;;
     by-hand) by_hand ;;
     gpu-checks) gpu_checks ;;
-    agree | recipes | peers | operators | tune | optimise | stages | threads | gpus | processes) "$part" ;;
+    gpu-peers) gpu_peers ;;
+    agree | recipes | peers | operators | tune | optimise | stages | threads | gpus | processes | curves) "$part" ;;
     *) echo "no such part: $part" >&2 ;;
   esac
   echo "== $part: $((SECONDS - began)) s"

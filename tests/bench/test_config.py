@@ -38,11 +38,13 @@ from workbench.bench.measuring.stats import (
     ratio,
     variation,
 )
+from workbench.bench.measuring.transfer import copied_bytes, copied_text
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
 from workbench.engine import describe_machine
 from workbench.errors import ArgumentError
 from workbench.graph import Graph, load_recipe, load_recipes
+from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Executor, Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import load_source
@@ -354,3 +356,17 @@ def test_variation() -> None:
     values = [3.0, 9.0, 1.0, 4.0]
     assert variation([5.0]) == 0
     assert variation(values) == pytest.approx(np.std(values, ddof=1) / np.mean(values))
+
+
+def test_the_bytes_copied_to_a_gpu_follow_from_shapes_and_files() -> None:
+    resolved = ResolvedGraph(load_recipe("imagenet-train"), load_catalog())
+    size, label = resolved.graph.settings.batch_size, 4
+    output = 3 * 224 * 224 * 4
+    assert copied_bytes(resolved, "cpu", 1000.0) == size * (output + label)
+    assert copied_bytes(resolved, "mixed", 1000.0) == size * (1000 + label)
+    assert copied_bytes(resolved, "mixed", None) is None
+    decoded = ResolvedGraph(start_graph(load_catalog()), load_catalog())
+    found = {"cpu": copied_bytes(decoded, "cpu", 1000.0), "mixed": 4e6}
+    assert copied_text({"copied_bytes": found}) == (
+        "unknown decoded on the CPU, 4 MB with mixed decoding"
+    )

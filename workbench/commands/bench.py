@@ -208,6 +208,7 @@ def part_path(path: str | None, part: str) -> str | None:
 
 def _print(report: Report) -> None:
     from workbench.bench.measuring.pixels import pixel_sentences
+    from workbench.bench.measuring.transfer import copied_text
     from workbench.bench.records.operator_report import operator_lines, operators_of
     from workbench.bench.records.report_text import faster_exports
 
@@ -222,6 +223,8 @@ def _print(report: Report) -> None:
         click.echo(f"{ratio.ours} / {ratio.theirs}: {ratio.interval.with_range}")
     for words in (*faster_exports(report), *pixel_sentences(report.extra)):
         click.echo(words)
+    if words := copied_text(report.extra):
+        click.echo(f"Copied to a GPU per batch: {words}")
     print_interrupted(report)
     if "command" in report.extra:
         click.echo(f"On a machine with a GPU: {report.extra['command']}")

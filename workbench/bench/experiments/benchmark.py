@@ -31,6 +31,7 @@ from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.pixels import compare_decoders
+from workbench.bench.measuring.transfer import copied_bytes
 from workbench.bench.records.record import Report, gpu_command
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.engine.resources.machine import Machine, describe_machine
@@ -139,7 +140,10 @@ class Benchmark(ComparedExperiment):
             self._config_in_turns([one for one in in_time if one.entry is not None]),
         )
         rows = [one.row() for one in self._compared]
-        extra: dict[str, Any] = {"peers": facts}
+        mean = self.prepared.fingerprint.mean_size
+        devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
+        copied = {device: copied_bytes(self.resolved, device, mean) for device in devices}
+        extra: dict[str, Any] = {"peers": facts, "copied_bytes": copied}
         for one in searching:
             if one.config.program in facts:
                 facts[one.config.program]["workers"] = one.rates

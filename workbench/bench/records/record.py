@@ -23,6 +23,7 @@ from workbench.bench.measuring.measurement import Latency, Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.pixels import pixel_sentences
 from workbench.bench.measuring.stats import Interval, paired_ratio
+from workbench.bench.measuring.transfer import copied_text
 from workbench.bench.measuring.workload import TimedRound
 from workbench.bench.records.operator_report import operators_of
 from workbench.bench.records.report_text import (
@@ -362,6 +363,7 @@ def _check_extra(report: Report) -> None:
     operators_of(report.extra)
     pixel_sentences(report.extra)
     faster_exports(report)
+    copied_text(report.extra)
     _ = report.left_out
     if report.kind == "sweep":
         Grid.from_json(report.extra["grid"])

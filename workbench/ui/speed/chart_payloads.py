@@ -12,6 +12,7 @@ from workbench.bench.measuring.config import Regime
 from workbench.bench.measuring.measurement import rate_unit
 from workbench.bench.measuring.measurement_config import low_precision_notice
 from workbench.bench.measuring.stats import Interval, ratio
+from workbench.bench.measuring.transfer import copied_text
 from workbench.bench.records.charts import kind_of
 from workbench.bench.records.report_text import report_flags
 from workbench.engine.resources.machine import Machine
@@ -196,6 +197,7 @@ def _facts(report: Report) -> dict[str, str]:
         "Data": f"{report.data}: {_data_text(report)}, {size_text(report.size)}",
         **({"Skipped": "; ".join(report.left_out)} if report.left_out else {}),
         "Formats": formats or NOT_MEASURED,
+        "Copied to a GPU per batch": copied_text(report.extra) or "not recorded",
         "Page cache": cache,
         "Method": f"rounds of at least {config.round_seconds:g} s and "
         f"{config.round_batches} batches, at least {config.rounds} rounds, until the 95 % interval "
