@@ -15,7 +15,7 @@ from workbench.bench.measuring.measurement import Measurement
 from workbench.errors import CancelledError
 from workbench.graph import Graph
 from workbench.graph.rewrites import load_rewrites
-from workbench.optimiser.difference import Difference, WorstSample
+from workbench.optimiser.difference import Difference, SamplingError, WorstSample
 from workbench.optimiser.experiment import OptimisationExperiment
 
 SAME = Difference(24)
@@ -40,8 +40,9 @@ def make_up(
     rates: Mapping[str, float],
     pixels: Callable[[str], Difference] = lambda name: NEAR if "twist" in name else SAME,
     tried: Collection[str] = TRIED,
+    memory: Mapping[str, int] | None = None,
 ) -> list[list[str]]:
-    """Rates by the names of rows, 100 for others; returns the names that were measured together.
+    """Rates by names of rows or rewrites, 100 for others; returns what was measured together.
 
     Placements, which depend on the machine, are tried where they are named alone.
     """
@@ -57,7 +58,9 @@ def make_up(
         *_: Any,
     ) -> tuple[Any, ...]:
         seen.append([entry.name for entry in entries])
-        rows = tuple(_row(entry, rates.get(entry.name, 100.0)) for entry in entries)
+        rows = tuple(_row(entry, _rate(rates, entry.name)) for entry in entries)
+        if memory is not None:
+            rows = tuple(replace(row, host_bytes=memory.get(row.name, 1000)) for row in rows)
         on_rows(rows)
         if stop.is_set():
             raise CancelledError("Cancelled.")
@@ -71,12 +74,19 @@ def make_up(
 
     compared = OptimisationExperiment._refusal_reason
     monkeypatch.setattr(OptimisationExperiment, "_refusal_reason", refused)
+    unknown = SamplingError(None, "made up")
+    monkeypatch.setattr(OptimisationExperiment, "_measured_sampling", lambda *_: unknown)
     monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", fake)
     of_cpu = {
         name: one for name, one in load_rewrites().items() if name in tried and not one.needs_gpu
     }
     monkeypatch.setattr("workbench.optimiser.experiment.load_rewrites", lambda: of_cpu)
     return seen
+
+
+def _rate(rates: Mapping[str, float], name: str) -> float:
+    """By the whole name, or by the last rewrite of a sequence."""
+    return rates.get(name, rates.get(name.rpartition(", ")[2], 100.0))
 
 
 def _row(entry: ConfigJobs, rate: float) -> Measurement:

@@ -225,6 +225,12 @@ def progress_bar() -> Iterator[Progress]:
         yield progress
 
 
+def echo_above_bar(line: str) -> None:
+    """Print a line on standard error while a progress bar is shown."""
+    clear = "\r\x1b[K" if sys.stderr.isatty() else ""
+    click.echo(f"{clear}{line}", err=True)
+
+
 def run_with_bar(experiment: SpeedExperiment) -> Report:
     """Run an experiment with a progress bar. Ctrl+C ends the run and returns the results so far.
 

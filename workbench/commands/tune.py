@@ -12,6 +12,7 @@ from workbench.commands.measuring import (
     FiniteFloatRange,
     MeasureOptions,
     ascending_numbers,
+    echo_above_bar,
     measure_options,
     names_among,
     numbers_to_try,
@@ -28,6 +29,7 @@ from workbench.graph.resolved import ResolvedGraph
 if TYPE_CHECKING:
     from workbench.bench.measuring.config import Config
     from workbench.bench.records.record import Report
+    from workbench.optimiser.proposal import Objective
 
 
 # ``workbench tune``: the fastest settings.
@@ -218,7 +220,15 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple
     "--seconds",
     type=FiniteFloatRange(20),
     metavar="S",
-    help="Time limit. Default: about 10 s per rewrite, more on a busy machine.",
+    help="Time limit; the best result so far is used. Default: about 10 s per rewrite.",
+)
+@click.option(
+    "--for",
+    "objective",
+    type=click.Choice(["speed", "memory"]),
+    default="speed",
+    show_default=True,
+    help="Find the highest speed, or the smallest peak memory.",
 )
 @OUTPUT
 @SCRIPT
@@ -227,14 +237,15 @@ def optimise(
     applied: tuple[str, ...],
     only: tuple[str, ...],
     seconds: float | None,
+    objective: Objective,
     output: str | None,
     script: str | None,
 ) -> None:
-    """Propose and measure rewrites that make a graph faster.
+    """Search for the rewrites, and their order, that make a graph fastest.
 
     Exact rewrites produce identical output. Near rewrites differ slightly, with a PSNR of at least
-    35 dB on your data. -o and --script write the graph with all proposed rewrites, or with those in
-    --apply.
+    35 dB on your data. Results are shown while the search runs; Ctrl+C ends it. -o and --script
+    write the graph with all proposed rewrites, or with those in --apply.
 
     Example:  workbench optimise slow.json --data photos -o fast.json
     """
@@ -250,8 +261,14 @@ def optimise(
     if script:
         export(graph).require_name(script)  # before anything is measured
     run = OptimisationExperiment(
-        graph, options.data, only or None, seconds=seconds, name=options.name
+        graph,
+        options.data,
+        only or None,
+        seconds=seconds,
+        objective=objective,
+        name=options.name,
     )
+    run.on_result = echo_above_bar
     report = run_with_bar(run)
     found = optimisation_of(graph, report)
     print_machine(report)

@@ -9,7 +9,7 @@ from workbench.bench.measuring.measurement_config import MEASUREMENT, Measuremen
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.graph.model import GRAPH, Graph
 from workbench.optimiser.experiment import OptimisationExperiment
-from workbench.optimiser.proposal import Proposal
+from workbench.optimiser.proposal import Objective, Proposal
 from workbench.optimiser.result import Optimisation, optimisation_of
 from workbench.sources import Data
 
@@ -30,18 +30,22 @@ def optimise(
     rewrites: Collection[str] | None = None,
     *,
     seconds: float | None = None,
+    objective: Objective = "speed",
     config: MeasurementConfig | None = None,
     on_progress: Progress = lambda share, text: None,
 ) -> Optimisation:
     """Find rewrites that make a graph faster, and measure their speed-ups and pixel differences.
 
-    Each rewrite of ``workbench.graph.rewrites`` (or in ``rewrites``) that applies to the graph is
-    added after the previous ones. Its outputs are compared with the graph's over two batches:
-    *exact* rewrites must be bit-identical, *near* ones need at least 35 dB PSNR. Then all are
-    measured, interleaved with two copies of the original as a control; a rewrite that is slower by
-    more than the control's noise is rejected. Takes about 10 s per rewrite, at most ``seconds`` (20
-    or more) in total; rewrites for which no time is left are rejected with that reason. Without
-    ``on_progress`` a progress bar is shown. Ctrl-C ends the run with the results so far.
+    The rewrites of ``workbench.graph.rewrites`` (or those in ``rewrites``) are applied one after
+    the other. Their outputs are compared with the graph's over two batches: *exact* rewrites must
+    be bit-identical, *near* ones need at least 35 dB PSNR, and at least the PSNR of the graph with
+    other sampling filters (up to 45 dB). Then all are measured, interleaved with two copies of the
+    original as a control. From the gains, other orders and combinations are predicted, and the most
+    promising are measured too. A rewrite that is slower by more than the control's noise is
+    rejected. ``objective="memory"`` searches for the smallest peak memory instead.
+
+    Takes about 10 s per rewrite. After ``seconds`` (20 or more), or after Ctrl-C, the best result
+    so far is returned. Without ``on_progress`` a progress bar is shown.
 
     ::
 
@@ -50,8 +54,10 @@ def optimise(
         faster = found.apply("exact")
 
     Raises GraphFaultsError if the graph cannot run, DataError if the data cannot be used,
-    GraphEditError for an unknown rewrite, and EngineError if nothing can be measured in time.
+    GraphEditError for an unknown rewrite, and EngineError if the graph cannot be measured.
     """
     named = (rewrites,) if isinstance(rewrites, str) else rewrites
-    run = OptimisationExperiment(graph, data, named, seconds=seconds, measurement_config=config)
+    run = OptimisationExperiment(
+        graph, data, named, seconds=seconds, objective=objective, measurement_config=config
+    )
     return optimisation_of(graph, run.run_interruptibly(on_progress))

@@ -69,6 +69,38 @@ class Difference:
         return not (self.other or self.rounded) and self.equal == 1.0 and self.psnr == math.inf
 
 
+@dataclass(frozen=True, slots=True)
+class SamplingError:
+    """How far a graph's outputs change with other sampling filters, and which these are.
+
+    ``psnr`` is in dB; None if it is unknown, and then ``source`` is the reason.
+    """
+
+    psnr: float | None
+    source: str
+
+
+_FILTERS = ("INTERP_LANCZOS3", "INTERP_CUBIC", "INTERP_NN", "INTERP_LINEAR")
+_FILTER_NAMES = ("Lanczos", "cubic", "nearest pixel", "linear")
+
+
+def with_other_filters(resolved: ResolvedGraph) -> tuple[Graph, str]:
+    """Return the graph with another filter in each resize and warp, and a text that names them.
+
+    A resize uses the sharper Lanczos filter. Warps support only linear interpolation and the
+    nearest pixel, which moves each pixel by up to half a pixel. Blocks are unchanged.
+    """
+    graph, named = resolved.graph, {}
+    for node in graph.nodes:
+        arg = resolved.spec(node).args.get("interp_type")
+        if arg is None or node.muted or "interp_type" in node.inputs:
+            continue
+        other = next(f for f in _FILTERS if f in arg.choices and f != node.args.get("interp_type"))
+        graph = graph.replace_node(node.with_args({**node.args, "interp_type": other}))
+        named[node.id] = _FILTER_NAMES[_FILTERS.index(other)]
+    return graph, ", ".join(f"{node} with filter {name}" for node, name in named.items())
+
+
 @dataclass(slots=True)
 class _Sums(DifferenceSums):
     ends: tuple[float, float] = (math.inf, -math.inf)

@@ -1,12 +1,12 @@
-"""Compare each rewrite with the original graph: first its pixels, then its speed."""
+"""Search for the best sequence of rewrites: compare its pixels, then measure its speed."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, replace
+from typing import Any, get_args
 
+from workbench.arguments import require_choice
 from workbench.bench.experiments.speed_experiment import Outcome, Prepared, SpeedExperiment
 from workbench.bench.measuring.config import config_of
 from workbench.bench.measuring.deadline import (
@@ -29,18 +29,37 @@ from workbench.engine.protocol.progress import Progress
 from workbench.engine.resources.machine import Machine
 from workbench.errors import CancelledError, EngineError
 from workbench.graph.model import Graph
-from workbench.graph.rewrites import (
-    Class,
-    by_node,
-    find_rewrite,
-    in_order,
-    load_rewrites,
-    rewritten,
-)
-from workbench.graph.types.typed_graph import TypedGraph
+from workbench.graph.rewrites import by_node, find_rewrite, load_rewrites, rewritten
 from workbench.graph.variants.difference import graph_differences
-from workbench.optimiser.difference import Difference, compare_outputs
-from workbench.optimiser.proposal import LEAST_PSNR, Proposal
+from workbench.optimiser.difference import (
+    Difference,
+    SamplingError,
+    compare_outputs,
+    with_other_filters,
+)
+from workbench.optimiser.judging import (
+    Chain,
+    no_gain,
+    noise_between,
+    peak_bytes,
+    ratio_of,
+    reasons_together,
+)
+from workbench.optimiser.proposal import (
+    LEAST_PSNR,
+    MOST_PSNR,
+    Objective,
+    Proposal,
+    difference_text,
+    ratio_text,
+)
+from workbench.optimiser.search import (
+    CandidateRewrite,
+    Names,
+    RewriteSearch,
+    needs_of,
+    required_rewrites,
+)
 from workbench.sources import Data
 
 ORIGINAL, CONTROL = "as it is", "as it is, again"
@@ -49,81 +68,31 @@ BATCHES = 2
 """Number of batches compared per rewrite."""
 _COMPARING = 0.2
 """Fraction of the progress bar that the pixel comparisons take."""
-_PROBE_UNTIL, _COMPARE_UNTIL = 0.2, 0.5
-"""Fractions of the time budget at which the speed estimate and the pixel comparisons must end."""
+_PROBE_UNTIL, _COMPARE_UNTIL, _CHAIN_UNTIL, _SEARCH_UNTIL = 0.2, 0.5, 0.6, 0.8
+"""Fractions of the time limit at which the speed estimate, the pixel comparisons, the measurement
+of the first sequence, and the measurement of other sequences must end."""
 LATE = "not {} within the time limit: increase it"
 
 OPTIMISE_CONFIG = MeasurementConfig(
-    round_seconds=0.5, round_batches=4, rounds=6, warm_up_rounds=3, budget=3.0
+    round_seconds=0.4, round_batches=2, rounds=8, warm_up_rounds=2, budget=3.0
 )
-"""Default measurement config. Six rounds are the minimum for a 95 % confidence interval."""
-
-
-@dataclass(frozen=True, slots=True)
-class CandidateRewrite:
-    """A rewrite to test. In ``graph``, this rewrite and all rewrites before it are applied.
-
-    ``kind`` is ``exact`` if the graph's outputs must be identical to the original's. After a
-    ``near`` rewrite, it is always ``near``.
-    """
-
-    name: str
-    graph: Graph
-    kind: Class
-
-
-def steps_of(typed: TypedGraph, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-    """Return the rewrites that change a graph, in the order in which they are applied.
-
-    Exact rewrites are first. A rewrite that requires another rewrite comes after it.
-    """
-    classes: dict[str, Class] = {
-        name: find_rewrite(name).class_in(typed) for name in in_order(names)
-    }
-    left = sorted(classes, key=lambda name: classes[name] != "exact")
-    steps: list[CandidateRewrite] = []
-    found = True
-    while found:
-        found = False
-        for name in tuple(left):
-            before = steps[-1].graph if steps else typed.graph
-            after = rewritten(typed, [*(step.name for step in steps), name])
-            if after != before:
-                near = bool(steps) and steps[-1].kind == "near"
-                steps.append(CandidateRewrite(name, after, "near" if near else classes[name]))
-                left.remove(name)
-                found = True
-    return tuple(steps)
-
-
-def needs_of(typed: TypedGraph, names: Sequence[str]) -> tuple[str, ...]:
-    """Return which other rewrites the last one in ``names`` needs in order to have an effect."""
-    graph = typed.graph
-    *needed, name = names
-    if rewritten(typed, [name]) != graph:  # the usual case: skip testing each name
-        return ()
-    for each in reversed(names[:-1]):
-        fewer = [other for other in needed if other != each]
-        if rewritten(typed, [*fewer, name]) != rewritten(typed, fewer):
-            needed = fewer
-    return tuple(needed)
-
-
-def required_rewrites(typed: TypedGraph, names: Sequence[str]) -> frozenset[str]:
-    """Return the rewrites without which the last one in ``names`` has no effect."""
-    *before, name = names
-    found = set()
-    for each in before:
-        others = [other for other in before if other != each]
-        if rewritten(typed, [*others, name]) == rewritten(typed, others):
-            found.add(each)
-    return frozenset(found)
+"""Default measurement config. Eight rounds have a narrower 95 % confidence interval than six."""
+SEARCH_CONFIG = replace(OPTIMISE_CONFIG, rounds=4, budget=1.2)
+"""Config to measure other sequences; if one of them is better, it is measured completely."""
+_TOGETHER, _MOST_SEARCHES, _MOST_CHAINS = 3, 3, 3
+"""Number of sequences that are measured together to find a better one, maximum number of such
+measurements, and maximum number of sequences that are measured completely."""
+_SWITCH = 1.02
+"""Minimum ratio to the best sequence for another sequence to be measured completely."""
 
 
 class OptimisationExperiment(SpeedExperiment):
-    """Compare and measure every rewrite that applies to a graph.
+    """Search for the sequence of rewrites with the best speed, or the least memory.
 
-    The record stores the proposals in ``extra["optimise"]``: see ``result.Optimisation``.
+    First, all rewrites that apply are measured, each on top of the earlier ones. From these results
+    the gains of other orders and combinations are predicted, and the most promising are measured,
+    interleaved with the original. The record stores the best sequence in ``extra["optimise"]``: see
+    ``result.Optimisation``.
     """
 
     kind = "optimise"
@@ -135,19 +104,24 @@ class OptimisationExperiment(SpeedExperiment):
         rewrites: Collection[str] | None = None,
         *,
         seconds: float | None = None,
+        objective: Objective = "speed",
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
         """``rewrites`` names the rewrites to try, by default all. ``seconds`` is the time limit.
 
-        Rewrites for which no time is left are rejected with that reason.
+        When the time is over, the result is the best sequence that was measured until then.
         """
         require_seconds("optimise", seconds)
+        require_choice("optimise: objective", objective, get_args(Objective))
         super().__init__(
             graph, data, measurement_config=measurement_config or OPTIMISE_CONFIG, name=name
         )
         self.names = tuple(load_rewrites() if rewrites is None else rewrites)
         self.seconds = seconds
+        self.objective: Objective = objective
+        self.on_result: Callable[[str], None] = lambda line: None
+        """Called with a line for each sequence, once it is measured."""
         self._deadline = Deadline(seconds)
         self._probed: tuple[Measurement, float] | None = None
         self._cut = False
@@ -155,13 +129,23 @@ class OptimisationExperiment(SpeedExperiment):
         self._compare_seconds = 0.0
         """Duration in seconds of the most recent comparison."""
         self._rejected: dict[str, Proposal] = {}
-        self._steps: tuple[CandidateRewrite, ...] = ()
-        self._known: tuple[tuple[Measurement, ...], tuple[CandidateRewrite, ...]] = ((), ())
-        """Measurements and rewrites of the last complete round, for the record of an interrupted
-        run."""
+        self._first_rows: tuple[Measurement, ...] = ()
+        """The first result of the original graph."""
+        self._best = Chain()
+        """The best sequence that was measured completely, or the first one while it is measured."""
+        self._tried: list[dict[str, Any]] = []
+        """The other measured sequences, for the record."""
         self._compared: dict[str, Difference] = {}
-        self._needed: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._relied: dict[tuple[str, ...], frozenset[str]] = {}
+        self._sampling: SamplingError | None = None
+        self._needed: dict[Names, Names] = {}
+        self._relied: dict[Names, frozenset[str]] = {}
+        self._complete = False
+        """True if the best sequence was measured completely, and no rewrite in it is rejected."""
+        self._searches = 0
+        """Number of measurements of other sequences."""
+        self._measuring = Chain()
+        self._shown = 0.0
+        """Position of the progress bar (0 to 1)."""
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Prepare the experiment. This counts towards the time limit."""
@@ -180,29 +164,22 @@ class OptimisationExperiment(SpeedExperiment):
         self.require_measurable(config)
         base = self.entry(config, ORIGINAL)
         self._probed = self._probe(base) if self.seconds else None
-        names = self._usable_names(self.prepared.machine)
-        rows: tuple[Measurement, ...] = ()
-        while True:
-            self._steps = self._within_pixel_limit(names)
-            if not self._steps:  # nothing to compare: do not measure the graph against itself
-                rows = rows[:2] or (self._probed or self._probe(base))[:1]
+        self._search = RewriteSearch(self.resolved, self._usable_names(self.prepared.machine))
+        chain = self._first_chain()
+        for _ in range(_MOST_CHAINS):
+            chain = self._measure_chain(base, chain)
+            if not chain.rows:
                 break
-            began = self._deadline.elapsed
-            rows = self._measure_interleaved(base)
-            took = self._deadline.elapsed - began
-            slow = [one for one in self._proposals(rows, self._steps) if one.rejected]
-            if not slow:
+            kept = self._add(chain)
+            names = self._better_sequence(base, kept)
+            chain = Chain(self._search.steps(names))
+            if chain.names == self._best.names:
                 break
-            self._rejected |= {one.name: one for one in slow}
-            names = [name for name in names if name not in self._rejected]
-            behind = [step.name for step in self._steps][-len(slow) :]
-            if behind == [one.name for one in slow]:  # the others were measured without them
-                self._steps, rows = self._steps[: -len(slow)], rows[: -len(slow)]
+            if self._first_refused(chain.steps, range(len(chain.steps)), 1.0) is not None:
                 break
-            if self._deadline.seconds_left() < took:
-                self._cut = True
-                break
-        optimise = self._to_record(self._proposals(rows, self._steps), rows)
+        best = self._best
+        rows = best.rows or self._first_rows or self._probe(base)[:1]
+        optimise = self._to_record(best)
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _usable_names(self, machine: Machine) -> list[str]:
@@ -219,57 +196,141 @@ class OptimisationExperiment(SpeedExperiment):
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
         """Update the partial results after a timed round."""
-        if all(row.rounds for row in rows[:2]):  # without the baseline there are no speed-ups
-            self._known = rows, self._steps
-            if len(rows) > 1:
-                extra = self._to_record(self._proposals(rows, self._steps), rows)
-                self.publish_rows(rows, optimise=extra)
-                return
-        self._publish_compared(self._steps, rows)
+        chain = replace(self._measuring, rows=rows)
+        first = chain.steps and chain.steps == (self._best.steps or chain.steps)
+        if first and all(row.rounds for row in rows[:2]):  # needed for speed-ups
+            self._best = chain
+        self._first_rows = self._first_rows or tuple(row for row in rows[:1] if row.rounds)
+        known = self._best if self._best.rows else self._measuring
+        self.publish_rows(self._best.rows or rows, optimise=self._to_record(known))
 
-    def _publish_compared(
-        self, steps: Sequence[CandidateRewrite], rows: Sequence[Measurement] = ()
-    ) -> None:
+    def _publish_compared(self, steps: Sequence[CandidateRewrite]) -> None:
         """Set ``partial_report`` to one row per rewrite, before any rewrite is measured."""
-        self.publish_rows(rows, optimise=self._to_record(self._compared_steps(steps), ()))
-
-    def _compared_steps(self, steps: Sequence[CandidateRewrite]) -> list[Proposal]:
-        return [self._proposal(steps, place) for place in range(len(steps))]
+        if not self._best.rows:
+            self.publish_rows((), optimise=self._to_record(Chain(tuple(steps))))
 
     def interrupted_report(self) -> Report | None:
-        """Return the results of an interrupted run, or None if no round was measured."""
-        rows, steps = self._known
+        """Return the best results of an interrupted run, or None if no round was measured."""
+        rows = self._best.rows or self._first_rows
         if not rows:
             return None
-        optimise = self._to_record(self._proposals(rows, steps), rows)
-        return self.report(rows, optimise=optimise, interrupted=True)
+        return self.report(rows, optimise=self._to_record(self._best), interrupted=True)
 
-    def _within_pixel_limit(self, names: Collection[str]) -> tuple[CandidateRewrite, ...]:
-        """Return the rewrites whose pixels are close to the original's, and reject the others."""
+    # The first sequence, and better ones.
+
+    def _first_chain(self) -> Chain:
+        """Return all rewrites whose pixels are close to the original's, and reject the others."""
+        without: set[str] = set()
+        while True:
+            steps = self._search.steps(self._search.first(without))
+            refused = self._first_refused(steps, range(len(steps)), _COMPARE_UNTIL)
+            if refused is None:
+                return Chain(steps)
+            without.add(refused)
+
+    def _first_refused(
+        self, steps: Sequence[CandidateRewrite], places: Sequence[int], share: float
+    ) -> str | None:
+        """Compare prefixes of a sequence, and reject and return the first bad rewrite, if any.
+
+        ``share`` is the fraction of the time limit until which graphs may be compared.
+        """
         with self.progress.engine(self.stop) as engine:
-            while True:
-                steps = steps_of(self.resolved, names)
-                for place, step in enumerate(steps):
-                    self.check_cancelled()
-                    self.progress(_COMPARING * place / len(steps), f"comparing {step.name}")
-                    self._publish_compared(steps)
-                    why = self._lateness_reason(step) or self._refusal_reason(engine, step)
-                    if why:
-                        one = self._proposal(steps, place)
-                        self._rejected[step.name] = replace(one, rejected=why)
-                        names = [name for name in names if name != step.name]
-                        break
-                else:
-                    self._publish_compared(steps)
-                    return steps
+            for place in places:
+                step = steps[place]
+                self.check_cancelled()
+                self._show(_COMPARING * (place + 1) / len(steps), f"comparing {step.name}")
+                self._publish_compared(steps)
+                why = self._lateness_reason(step, share) or self._refusal_reason(engine, step)
+                if why:
+                    self._search.refuse([each.name for each in steps[: place + 1]])
+                    one = self._proposal(steps, place)
+                    self._rejected[step.name] = replace(one, rejected=why)
+                    return step.name
+        self._publish_compared(steps)
+        return None
 
-    def _lateness_reason(self, step: CandidateRewrite) -> str:
+    def _add(self, chain: Chain) -> Names:
+        """Use a measured sequence for predictions, and store it if it is the best.
+
+        Returns the accepted rewrites.
+        """
+        proposals = self._proposals(chain)
+        for place, row in zip(chain.places, chain.rows[2:], strict=True):
+            if row.rounds:
+                names = chain.names[: place + 1]
+                ratio = ratio_of(row, chain.rows[0], self.objective)
+                self._search.add(chain.steps[place], names, ratio)
+        self._rejected |= {one.name: one for one in proposals if one.rejected}
+        kept = tuple(one.name for one in proposals if not one.rejected)
+        if kept == chain.names[: len(kept)]:  # the rejected ones come last
+            chain = chain.first(len(kept))
+        if not self._complete or self._total(chain) > self._total(self._best):
+            self._best = chain
+            self._complete = kept == chain.names
+        return kept
+
+    def _total(self, chain: Chain) -> float:
+        return ratio_of(chain.rows[-1], chain.rows[0], self.objective)
+
+    def _better_sequence(self, base: ConfigJobs, kept: Names) -> Names:
+        """Measure promising sequences. Return the best one, which is ``kept`` if none is better."""
+        while self._searches < _MOST_SEARCHES:
+            how = self._search_config(1 + _TOGETHER)
+            chosen = self._comparable_candidates() if how else []
+            if not chosen or how is None:
+                break
+            self._searches += 1
+            self._measuring = Chain()
+            entries = [self.entry(base.config, each.label, each.graph) for each in chosen]
+            rows = self.measure([base, *entries], self._part(f"{len(entries)} other orders"), how)
+            for chain, row in zip(chosen, rows[1:], strict=True):
+                self._add_tried(chain, row, rows[0])
+        best = max(self._tried, key=lambda each: float(each["ratio"]), default=None)
+        if best and best["ratio"] > _SWITCH * self._search.ratio_of(kept):
+            return tuple(best["names"])
+        return kept
+
+    def _comparable_candidates(self) -> list[Chain]:
+        """Return promising sequences whose pixels are close enough to the original's."""
+        chosen: list[Chain] = []
+        for names in self._search.candidates():
+            left = self._deadline.seconds_left(_SEARCH_UNTIL)
+            if len(chosen) == _TOGETHER or left < self._compare_seconds:
+                break
+            steps = self._search.steps(names)
+            if self._first_refused(steps, [len(steps) - 1], _SEARCH_UNTIL) is None:
+                chosen.append(Chain(steps))
+        return chosen
+
+    def _search_config(self, count: int) -> MeasurementConfig | None:
+        """Return the config to measure ``count`` configurations, or None if there is no time."""
+        config = self.measurement_config
+        how = SEARCH_CONFIG if config == OPTIMISE_CONFIG else config
+        if self._probed:
+            row, start = self._probed
+            both = minimum_seconds([row] * (2 * count + 1), start)  # this and the best sequence
+            if both > self._deadline.seconds_left():
+                return None
+        return self._deadline.config_within(how, count, _SEARCH_UNTIL)
+
+    def _add_tried(self, chain: Chain, row: Measurement, first: Measurement) -> None:
+        if not row.rounds or not first.rounds:
+            self._search.refuse(chain.names)
+            return
+        ratio = ratio_of(row, first, self.objective)
+        self._search.add(chain.steps[-1], chain.names, ratio)
+        kind = chain.steps[-1].kind
+        self._tried.append({"names": list(chain.names), "kind": kind, "ratio": ratio})
+        self.on_result(f"{chain.label}: {ratio_text(ratio, self.objective)}")
+
+    def _lateness_reason(self, step: CandidateRewrite, share: float) -> str:
         """Return why there is no time to compare a rewrite, or an empty string.
 
         The first rewrite is always compared.
         """
         known = graph_hash(step.graph) in self._compared or not self._compared
-        if known or self._deadline.seconds_left(_COMPARE_UNTIL) >= self._compare_seconds:
+        if known or self._deadline.seconds_left(share) >= self._compare_seconds:
             return ""
         self._cut = True
         return LATE.format("compared")
@@ -284,6 +345,7 @@ class OptimisationExperiment(SpeedExperiment):
                     compare_outputs, self.graph, step.graph, self.data, BATCHES
                 )
                 self._compare_seconds = self._deadline.elapsed - began
+                self.on_result(f"{step.name}: {difference_text(self._compared[key])}")
             except CancelledError:
                 raise
             except EngineError as error:
@@ -293,42 +355,72 @@ class OptimisationExperiment(SpeedExperiment):
             return f"outputs differ: {found.other}"
         if step.kind == "exact":
             return "" if found.identical else "its pixels are not bit-identical on these data"
-        if found.psnr < LEAST_PSNR:
-            return f"{found.psnr:.1f} dB on these data, below {LEAST_PSNR:g} dB"
+        limit, source = self._limit(engine)
+        if found.psnr < limit:
+            return f"{found.psnr:.1f} dB on these data, below {limit:.3g} dB{source}"
         return ""
 
-    def _measure_interleaved(self, base: ConfigJobs) -> tuple[Measurement, ...]:
-        """Measure two copies of the original graph and all rewrites in interleaved rounds.
+    def _limit(self, engine: Engine) -> tuple[float, str]:
+        """Return the minimum PSNR of near rewrites in dB, and where it comes from.
 
-        Rewrites for which no time is left are rejected. Raises EngineError if there is no time for
-        the first rewrite.
+        It is the sampling error of the original graph, but between 35 and 45 dB.
         """
-        how, most = self.measurement_config, len(self._steps)
+        if self._sampling is None:
+            self._sampling = self._measured_sampling(engine)
+        psnr = self._sampling.psnr
+        if psnr is None or psnr <= LEAST_PSNR:
+            return LEAST_PSNR, ""
+        return min(psnr, MOST_PSNR), ", the sampling error of the graph"
+
+    def _measured_sampling(self, engine: Engine) -> SamplingError:
+        variant, source = with_other_filters(self.resolved)
+        if variant == self.graph:
+            return SamplingError(None, "the graph has no resize or warp")
+        try:
+            found = engine.call(compare_outputs, self.graph, variant, self.data, BATCHES)
+        except CancelledError:
+            raise
+        except EngineError as error:
+            return SamplingError(None, f"it could not be measured: {error}")
+        return SamplingError(None if found.other else found.psnr, found.other or source)
+
+    def _measure_chain(self, base: ConfigJobs, chain: Chain) -> Chain:
+        """Measure two copies of the original graph and a sequence's prefixes, interleaved.
+
+        If not all prefixes fit into the time, some are measured together with the next one. Without
+        time for the whole sequence, the result has no rows.
+        """
+        how, count = self.measurement_config, len(chain.steps)
+        most = count
         if self._probed:
             row, start = self._probed
-            fits = [minimum_seconds([row] * (2 + count), start) for count in range(most + 1)]
+            fits = [minimum_seconds([row] * (2 + each), start) for each in range(count + 1)]
             most = sum(needed <= self._deadline.seconds_left() for needed in fits) - 1
-            if most < 1:
-                needed = math.ceil(self._deadline.elapsed + fits[1])
-                raise EngineError(
-                    f"{self.seconds:g} s is too short to measure a rewrite. Allow "
-                    f"about {needed} s or more."
-                )
-            self._reject_late(most)
-            how = self._deadline.config_within(how, 2 + most)
-        steps = [self.entry(base.config, step.name, step.graph) for step in self._steps]
-        return self.measure(
-            [base, replace(base, label=CONTROL), *steps],
-            self.progress.part(_COMPARING, 0.99),
-            how,
-        )
+            self._cut |= most < count
+            early = fits[count] <= self._deadline.seconds_left(_CHAIN_UNTIL)
+            share = _CHAIN_UNTIL if early else 1.0
+            how = self._deadline.config_within(how, 2 + max(most, 0), share)
+        if most < 1:
+            for place, step in enumerate(chain.steps if not self._best.rows else ()):
+                late = replace(self._proposal(chain.steps, place), rejected=LATE.format("measured"))
+                self._rejected[step.name] = late
+            return replace(chain, rows=())
+        places = tuple((number + 1) * count // most - 1 for number in range(most))
+        self._measuring = replace(chain, places=places)
+        steps = [chain.steps[place] for place in places]
+        entries = [self.entry(base.config, step.name, step.graph) for step in steps]
+        again = replace(base, label=CONTROL)
+        rows = self.measure([base, again, *entries], self._part(), how)
+        return replace(self._measuring, rows=rows)
 
-    def _reject_late(self, count: int) -> None:
-        for place in range(count, len(self._steps)):
-            one = self._proposal(self._steps, place)
-            self._rejected[one.name] = replace(one, rejected=LATE.format("measured"))
-            self._cut = True
-        self._steps = self._steps[:count]
+    def _part(self, text: str = "") -> Progress:
+        """Return the progress of a measurement: half of what is left of the bar."""
+        begin, self._shown = self._shown, (1 + self._shown) / 2
+        return self.progress.part(begin, self._shown, text)
+
+    def _show(self, share: float, text: str) -> None:
+        self._shown = max(self._shown, share)
+        self.progress(self._shown, text)
 
     def _probe(self, base: ConfigJobs) -> tuple[Measurement, float]:
         """Return an estimate of the graph's speed, and the seconds that starting it takes."""
@@ -339,44 +431,38 @@ class OptimisationExperiment(SpeedExperiment):
             raise EngineError(row.reason)
         return row, start_seconds(row, self._deadline.elapsed - began)
 
-    def _proposals(
-        self, rows: Sequence[Measurement], steps: Sequence[CandidateRewrite]
-    ) -> tuple[Proposal, ...]:
-        """Return the rewrites as proposals, with the speed-up or the reason for rejection."""
-        if len(rows) < 2:
+    def _proposals(self, chain: Chain) -> tuple[Proposal, ...]:
+        """Return the rewrites as proposals, with the speed-up or the reason for rejection.
+
+        Rewrites that were measured together with a later one are accepted or rejected with it.
+        """
+        if len(chain.rows) < 2:
             return ()
-        first, again, *others = rows
+        first, again, *others = chain.rows
         for row in (first, again):
             if row.reason:
                 raise EngineError(row.reason)
-        noise = noise_of(paired_ratio(again.imgs_per_s, first.imgs_per_s))
-        found, before = [], first
-        for place, row in enumerate(others):
-            one = self._proposal(steps, place)
+        noise = noise_between(again, first, self.objective)
+        measured: dict[int, tuple[Proposal, float]] = {}
+        before = first
+        for place, row in zip(chain.places, others, strict=True):
+            one = self._proposal(chain.steps, place)
             if row.reason:
-                found.append(replace(one, rejected=row.reason))
+                measured[place] = replace(one, rejected=row.reason), 0.0
                 continue
             gain = paired_ratio(row.imgs_per_s, before.imgs_per_s)
-            found.append(replace(one, gain=gain, rejected=no_gain(one, gain, noise)))
+            ratio = ratio_of(row, before, self.objective)
+            rejected = no_gain(one, ratio, noise, self.objective)
+            found = replace(one, gain=gain, memory=peak_bytes(row), rejected=rejected)
+            measured[place] = found, ratio
             before = row
-        return self._with_prerequisites(found, noise)
-
-    def _with_prerequisites(
-        self, proposals: Sequence[Proposal], noise: float
-    ) -> tuple[Proposal, ...]:
-        """Accept a rejected proposal if accepted proposals that need it make it worthwhile."""
-        selected, names = list(proposals), [one.name for one in proposals]
-        for place, one in reversed(list(enumerate(proposals))):
-            if not one.rejected or one.gain is None or one.gain.median < 1 - noise:
-                continue
-            worth = one.gain.median
-            for later, other in enumerate(selected[place + 1 :], place + 1):
-                if other.gain is not None and not other.rejected:
-                    relied = self._required_rewrites(tuple(names[: later + 1]))
-                    worth *= other.gain.median if one.name in relied else 1.0
-            if worth > 1 + noise:
-                selected[place] = replace(one, rejected="")
-        return tuple(selected)
+        reasons = reasons_together(chain.names, measured, noise, self._required_rewrites)
+        proposals: list[Proposal] = []
+        for place in range(len(chain.steps)):
+            until = next(each for each in chain.places if each >= place)
+            one = measured[place][0] if place == until else self._proposal(chain.steps, place)
+            proposals.append(replace(one, rejected=reasons[until]))
+        return tuple(proposals)
 
     def _proposal(self, steps: Sequence[CandidateRewrite], place: int) -> Proposal:
         step, rewrite = steps[place], find_rewrite(steps[place].name)
@@ -401,37 +487,34 @@ class OptimisationExperiment(SpeedExperiment):
             self._needed[names] = needs_of(self.resolved, names)
         return self._needed[names]
 
-    def _to_record(self, judged: Sequence[Proposal], rows: Sequence[Measurement]) -> dict[str, Any]:
+    def _to_record(self, chain: Chain) -> dict[str, Any]:
+        judged = self._proposals(chain) or [
+            self._proposal(chain.steps, place) for place in range(len(chain.steps))
+        ]
         accepted = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
-        # An interrupted run may contain rejected steps: then the rest was not measured together.
-        last = [] if any(one.rejected for one in judged) else [r for r in rows[2:] if r.rounds]
+        for tried in sorted(self._tried, key=lambda each: -each["ratio"]):
+            steps, found = self._search.steps(tried["names"]), tried["ratio"]
+            why = f"the best sequence with it has {ratio_text(found, self.objective)}"
+            for place, step in enumerate(steps):
+                one = replace(self._proposal(steps, place), rejected=why)
+                rejected.setdefault(step.name, one)
+        rows = chain.rows
+        # A run that ended early may contain rejected steps: the rest was not measured together.
+        whole = len(rows) > 2 and rows[-1].rounds and not any(one.rejected for one in judged)
         control = paired_ratio(rows[1].imgs_per_s, rows[0].imgs_per_s) if len(rows) > 1 else None
-        total = paired_ratio((last or rows)[-1].imgs_per_s, rows[0].imgs_per_s) if last else None
+        total = paired_ratio(rows[-1].imgs_per_s, rows[0].imgs_per_s) if whole else None
+        sampling = self._sampling
         return {
+            "objective": self.objective,
             "control": _json(control),
             "total": _json(total),
+            "memory": peak_bytes(rows[0]) if rows else None,
+            "sampling": asdict(sampling) if sampling else None,
             "proposals": [one.to_json() for one in accepted.values()],
             "rejected": [one.to_json() for name, one in rejected.items() if name not in accepted],
+            "tried": self._tried,
         }
-
-
-def noise_of(control: Interval) -> float:
-    """Return the noise as a fraction: the largest deviation of the control's ratio from 1."""
-    return max(control.high - 1, 1 - control.low, 0.0)
-
-
-def no_gain(proposal: Proposal, gain: Interval, noise: float) -> str:
-    """Return why a rewrite is rejected for its speed, or an empty string if it is accepted.
-
-    A rewrite must not be slower by more than the noise (a fraction). A rewrite that changes pixels
-    must be faster by more than the noise.
-    """
-    if gain.median < 1 - noise:
-        return f"slower: {gain.median:.2f} times"
-    if proposal.kind == "near" and gain.median <= 1 + noise:
-        return f"no faster ({gain.median:.2f} times, noise {noise:.0%}), and it changes pixels"
-    return ""
 
 
 def _json(interval: Interval | None) -> list[float] | None:

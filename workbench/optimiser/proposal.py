@@ -6,14 +6,15 @@ import base64
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from workbench.bench.measuring.stats import Interval
 from workbench.graph.rewrites import Class
 from workbench.optimiser.difference import Difference, WorstSample
 
-LEAST_PSNR = 35.0
-"""Minimum PSNR in dB on the user's data for a ``near`` rewrite."""
+LEAST_PSNR, MOST_PSNR = 35.0, 45.0
+"""Range in dB of the minimum PSNR on the user's data for a ``near`` rewrite."""
+Objective = Literal["speed", "memory"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class Proposal:
         Speed-up over the graph with all earlier proposals applied, or None if it was not measured.
     difference:
         Difference between the original graph and the graph with all proposals up to this one.
+    memory:
+        Peak memory in bytes, host and GPU, with all proposals up to this one; None if unknown.
     rejected:
         Reason for the rejection; empty if the rewrite is proposed.
     """
@@ -45,6 +48,7 @@ class Proposal:
     nodes: tuple[str, ...] = ()
     gain: Interval | None = None
     difference: Difference = field(default_factory=Difference)
+    memory: int | None = None
     rejected: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -115,3 +119,13 @@ def speedup_text(gain: Interval | None) -> str:
     if gain.is_known:
         return f"{gain.median:.2f} times ({gain.low:.2f} to {gain.high:.2f})"
     return f"{gain.text()} times"
+
+
+def ratio_text(ratio: float, objective: Objective) -> str:
+    """Format a ratio, which is more than 1 if the speed or the memory is better."""
+    return f"{ratio if objective == 'speed' else 1 / ratio:.2f} times the {objective}"
+
+
+def memory_text(count: int) -> str:
+    """Format a number of bytes."""
+    return f"{count / 2**20:,.0f} MiB"

@@ -14,13 +14,15 @@ from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.figures import plot_values
 from workbench.graph.model import Graph
-from workbench.graph.rewrites import load_rewrites, rewrite_law, rewritten
+from workbench.graph.rewrites import load_rewrites, rewrite_law, rewritten_by
 from workbench.graph.types.typed_graph import TypedGraph
 from workbench.optimiser.difference import WorstSample
 from workbench.optimiser.proposal import (
     Proposal,
     difference_text,
+    memory_text,
     proposal_from_json,
+    ratio_text,
     speedup_text,
 )
 
@@ -40,7 +42,7 @@ _COLUMNS = "rewrite class gain low high psnr equal mean largest needs nodes reje
 class Optimisation:
     """Rewrites of a graph, each with the measured speed-up and pixel difference.
 
-    ``proposals`` are in the order of measurement, each applied after the previous ones.
+    ``proposals`` are in the order in which they are applied, each after the previous ones.
     ``rejected`` contains the rejected rewrites with the reasons. ``total`` is the speed-up of all
     proposals together. ``control`` is the speed-up of the unchanged graph over itself in the same
     run, which shows the noise. A notebook shows a table and the samples with the largest
@@ -70,7 +72,7 @@ class Optimisation:
 
             faster = found.apply("exact")
         """
-        return rewritten(TypedGraph(self.graph, load_catalog()), self.chosen(names))
+        return rewritten_by(TypedGraph(self.graph, load_catalog()), self.chosen(names))
 
     def chosen(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names of the selected proposals, and of the proposals that these require."""
@@ -149,9 +151,10 @@ class Optimisation:
             found[0] += " (ended early)"
         for one in self.proposals:
             needs = f"; needs {', '.join(one.needs)}" if one.needs else ""
+            memory = f"; {memory_text(one.memory)}" if one.memory else ""
             found.append(
                 f"  {one.name:24}{one.kind:7}{speedup_text(one.gain):30}"
-                f"{difference_text(one.difference)}{needs}"
+                f"{difference_text(one.difference)}{memory}{needs}"
             )
         found += [f"  {one.name:24}not proposed: {one.rejected}" for one in self.rejected]
         if self.control is not None:
@@ -160,6 +163,24 @@ class Optimisation:
             found.append("  no rewrite remained to be measured")
         if self.total is not None and self.proposals:
             found.append(f"  {'all together':31}{speedup_text(self.total)}")
+        return found + [f"  {line}" for line in self._search_lines()]
+
+    def _search_lines(self) -> list[str]:
+        """Return lines about memory, other measured sequences, and the sampling error."""
+        record = self.report.extra.get("optimise", {})
+        memory, tried, sampling = (record.get(key) for key in ("memory", "tried", "sampling"))
+        found = []
+        if memory:
+            last = next((one.memory for one in reversed(self.proposals) if one.memory), memory)
+            found.append(f"peak memory: {memory_text(last)} instead of {memory_text(memory)}")
+        if tried:
+            best = max(tried, key=lambda each: float(each["ratio"]))
+            ratio = ratio_text(best["ratio"], record["objective"])
+            names = ", ".join(best["names"])
+            found.append(f"other orders and combinations: {len(tried)}, at best {ratio} ({names})")
+        if sampling and sampling["psnr"]:
+            psnr, source = sampling["psnr"], sampling["source"]
+            found.append(f"sampling error of the graph: {psnr:.1f} dB ({source})")
         return found
 
     def __repr__(self) -> str:
@@ -185,7 +206,9 @@ class Optimisation:
             for one in self.rejected
         )
         lines = self.lines()
-        summary = "<br>".join(escape(line.strip()) for line in [lines[0], *lines[1:][-2:]])
+        names = [one.name for one in (*self.proposals, *self.rejected)]
+        last = [line for line in lines[1:] if not any(f" {n} " in line for n in names)]
+        summary = "<br>".join(escape(line.strip()) for line in [lines[0], *last])
         not_proposed = f"<details><summary>Not proposed</summary><ul>{rest}</ul></details>"
         return (
             f"<p>{summary}</p><table>{head}{rows}</table>{pictures}{not_proposed if rest else ''}"

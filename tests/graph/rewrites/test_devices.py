@@ -13,7 +13,7 @@ from workbench.graph import Graph, check_graph
 from workbench.graph.rewrites import by_node, rewritten
 from workbench.graph.types.devices import infer_devices
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.optimiser.experiment import steps_of
+from workbench.optimiser.search import RewriteSearch
 
 
 def chain() -> Graph:
@@ -69,9 +69,7 @@ def test_what_goes_from_the_gpu_to_the_cpu_and_back_may_stay_there() -> None:
     first = done(graph, names[1])
     assert on_gpu(first) == ["decode", "random_resized_crop", "brightness", "crop_mirror_normalize"]
     assert "contrast" in on_gpu(done(graph, *names))
-    assert [step.name for step in steps_of(TypedGraph(graph, CATALOG), names)] == list(
-        reversed(names)
-    )
+    assert RewriteSearch(TypedGraph(graph, CATALOG), names).first() == tuple(reversed(names))
 
 
 def test_together_they_come_to_an_end() -> None:

@@ -8,7 +8,7 @@ inputs of generators are preserved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
@@ -186,22 +186,44 @@ def rewritten(typed: TypedGraph, names: Collection[str]) -> Graph:
     add a fault. Raises GraphEditError for an unknown name.
     """
     found = {name: find_rewrite(name) for name in names}
-    chosen = [found[name] for name in in_order(names)]
-    faults = {(f.node, f.arg, f.code) for f in all_faults(typed)}
-    for _ in range(_MOST_SITES):
-        after = next((each for r in chosen for each in _sound_results(r, typed, faults)), None)
-        if after is None:
-            break
-        typed = after
+    return _applied(typed, [found[name] for name in in_order(names)]).graph
+
+
+def rewritten_next(typed: TypedGraph, before: Sequence[str], name: str) -> TypedGraph:
+    """Apply one more rewrite of a sequence, after the rewrites ``before``.
+
+    It is applied wherever possible, and then so are the earlier ones that it makes possible.
+    """
+    chosen = [find_rewrite(each) for each in (*before, name)]
+    after = _applied(typed, chosen[-1:])
+    return after if after is typed else _applied(after, chosen)
+
+
+def rewritten_by(typed: TypedGraph, names: Sequence[str]) -> Graph:
+    """Apply a sequence of rewrites in the given order (see ``rewritten_next``)."""
+    for place, name in enumerate(names):
+        typed = rewritten_next(typed, names[:place], name)
     return typed.graph
 
 
-def _sound_results(
-    rewrite: Rewrite, typed: TypedGraph, known: Collection[tuple[str, str, str]]
-) -> Iterator[TypedGraph]:
-    """Yield the whole graph after each application of a rewrite, except those that add a fault."""
+def _applied(typed: TypedGraph, chosen: Sequence[Rewrite]) -> TypedGraph:
+    """Apply the first of these rewrites that is possible and adds no fault, until none is."""
+    known = cache(partial(_faults, typed))
+    for _ in range(_MOST_SITES):
+        results = (each for rewrite in chosen for each in _results(rewrite, typed))
+        after = next((each for each in results if _faults(each) <= known()), None)
+        if after is None:
+            break
+        typed = after
+    return typed
+
+
+def _faults(typed: TypedGraph) -> set[tuple[str, str, str]]:
+    return {(fault.node, fault.arg, fault.code) for fault in all_faults(typed)}
+
+
+def _results(rewrite: Rewrite, typed: TypedGraph) -> Iterator[TypedGraph]:
+    """Yield the whole graph after each application of a rewrite."""
     for scope, _ in typed.graph.bodies():
         for body in rewrite.sites(typed.at_scope(scope)):
-            after = typed.for_graph(body.whole)
-            if all((f.node, f.arg, f.code) in known for f in all_faults(after)):
-                yield after
+            yield typed.for_graph(body.whole)
