@@ -98,12 +98,12 @@ def test_a_setting_that_could_not_be_measured_is_told(
     photos: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others are measured all the same."""
-    told = "not measured: The worker was terminated by SIGKILL."
+    reason = "not measured: The worker was terminated by SIGKILL."
     fails = iter([True])
 
     def measure(entries: Sequence[ConfigJobs], *_: Any) -> tuple[Measurement, ...]:
         if next(fails, False):
-            return tuple(Measurement(entry.config, reason=told) for entry in entries)
+            return tuple(Measurement(entry.config, reason=reason) for entry in entries)
         found = rounds(100.0, 101.0)
         return tuple(Measurement(entry.config, found, label=entry.label) for entry in entries)
 
@@ -111,7 +111,7 @@ def test_a_setting_that_could_not_be_measured_is_told(
     done = tune(photos)
     assert done.exit_code == 0, done.output
     assert re.search(
-        rf"^batch \d+, \d+ threads?, .*: {re.escape(told)}$", done.stdout, re.MULTILINE
+        rf"^batch \d+, \d+ threads?, .*: {re.escape(reason)}$", done.stdout, re.MULTILINE
     )
     assert "best: " in done.stdout
 

@@ -220,8 +220,8 @@ def test_one_ended_before_the_rest_is_measured_again_has_the_first_figures(
 
     so_far = ended_early(run, stopped)
     found = optimisation_of(slow_graph(), so_far)
-    told = [one.name for one in (*found.proposals, *found.rejected)]
-    assert sorted(told) == sorted(NAMES), "each once"
+    names = [one.name for one in (*found.proposals, *found.rejected)]
+    assert sorted(names) == sorted(NAMES), "each once"
     assert found.total is None, "nobody measured those that are left together"
     assert "slower" in next(o for o in found.rejected if o.name == "crop-in-decoder").rejected
 
@@ -278,10 +278,10 @@ def test_for_real_a_lie_is_found_and_a_law_is_not(
         monkeypatch.setattr(f"{module}.load_rewrites", lambda: known)
     monkeypatch.setattr("workbench.optimiser.result.load_rewrites", lambda: known)
     found = optimise(slow_graph(), str(photos), config=SHORT)
-    told = {one.name: one for one in (*found.proposals, *found.rejected)}
-    assert told["a-lie"].rejected == "its pixels are not bit-identical on these data"
-    assert told["a-lie"].difference.equal < 1
-    assert told["colour-after-crop"].difference.identical
+    names = {one.name: one for one in (*found.proposals, *found.rejected)}
+    assert names["a-lie"].rejected == "its pixels are not bit-identical on these data"
+    assert names["a-lie"].difference.equal < 1
+    assert names["colour-after-crop"].difference.identical
 
 
 @pytest.fixture

@@ -320,9 +320,11 @@ class OptimisationExperiment(SpeedExperiment):
             return
         ratio = ratio_of(row, first, self.objective)
         self._search.add(chain.steps[-1], chain.names, ratio)
-        kind = chain.steps[-1].kind
-        self._tried.append({"names": list(chain.names), "kind": kind, "ratio": ratio})
-        self.on_result(f"{chain.label}: {ratio_text(ratio, self.objective)}")
+        text = ratio_text(ratio, self.objective)
+        if self.objective == "speed":
+            text = f"{paired_ratio(row.imgs_per_s, first.imgs_per_s).text()} times the speed"
+        self._tried.append({"names": list(chain.names), "ratio": ratio, "text": text})
+        self.on_result(f"{chain.label}: {text}")
 
     def _lateness_reason(self, step: CandidateRewrite, share: float) -> str:
         """Return why there is no time to compare a rewrite, or an empty string.
@@ -494,8 +496,8 @@ class OptimisationExperiment(SpeedExperiment):
         accepted = {one.name: one for one in judged if not one.rejected}
         rejected = self._rejected | {one.name: one for one in judged if one.rejected}
         for tried in sorted(self._tried, key=lambda each: -each["ratio"]):
-            steps, found = self._search.steps(tried["names"]), tried["ratio"]
-            why = f"the best sequence with it has {ratio_text(found, self.objective)}"
+            steps = self._search.steps(tried["names"])
+            why = f"the best other sequence with it has {tried['text']} of the graph"
             for place, step in enumerate(steps):
                 one = replace(self._proposal(steps, place), rejected=why)
                 rejected.setdefault(step.name, one)

@@ -18,7 +18,7 @@ _MEMORY_NOISE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A sequence of rewrites, of which some prefixes are measured.
+    """A sequence of rewrites. Some of its prefixes are measured.
 
     ``places`` are the indices of the last rewrites of these prefixes. ``rows`` has the original
     graph, its control, and then one row for each place.

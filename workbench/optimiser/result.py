@@ -22,7 +22,6 @@ from workbench.optimiser.proposal import (
     difference_text,
     memory_text,
     proposal_from_json,
-    ratio_text,
     speedup_text,
 )
 
@@ -175,9 +174,10 @@ class Optimisation:
             found.append(f"peak memory: {memory_text(last)} instead of {memory_text(memory)}")
         if tried:
             best = max(tried, key=lambda each: float(each["ratio"]))
-            ratio = ratio_text(best["ratio"], record["objective"])
             names = ", ".join(best["names"])
-            found.append(f"other orders and combinations: {len(tried)}, at best {ratio} ({names})")
+            found.append(
+                f"other orders and combinations: {len(tried)}, at best {best['text']} ({names})"
+            )
         if sampling and sampling["psnr"]:
             psnr, source = sampling["psnr"], sampling["source"]
             found.append(f"sampling error of the graph: {psnr:.1f} dB ({source})")

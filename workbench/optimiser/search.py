@@ -144,7 +144,7 @@ class RewriteSearch:
         return math.exp(fmean(gains) if gains else sum(gain[name] for name in names))
 
     def candidates(self) -> Iterator[Names]:
-        """Yield sequences that may be better than the best one, starting with the most promising."""
+        """Yield sequences that may be better than the best one, the most promising first."""
         gain = dict(zip(self._names, self._fitted_gains(), strict=True))
         best = math.log(self.best()[1])
         promising = []
