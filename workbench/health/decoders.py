@@ -19,12 +19,14 @@ from typing import Any, BinaryIO, Literal
 import numpy as np
 from PIL import Image
 
+from workbench.engine.file_checks.file_check_pool import is_inside
 from workbench.engine.protocol.process import Engine
 from workbench.engine.protocol.registry import task
 from workbench.engine.reading.encoded_images import pillow_warnings_ignored
 from workbench.engine.resources.machine import describe_machine
 from workbench.engine.run.worker import Worker
 from workbench.errors import DataError, EngineError, PipelineError
+from workbench.roots import Roots
 from workbench.sources import Location, Sample, list_samples, load_source, open_dataset
 from workbench.sources.jpeg_frame import read_jpeg_frame
 
@@ -63,6 +65,18 @@ class DecoderUse:
     def count(self) -> int:
         """Number of images."""
         return len(self.names)
+
+    @property
+    def times(self) -> str:
+        """Measured times as text; empty if they were not measured."""
+        if self.milliseconds is None:
+            return f"not measured: {self.failure}" if self.failure else ""
+        if self.reencoded is None:
+            return f"{self.milliseconds:.3f} ms per image"
+        return (
+            f"{self.milliseconds:.3f} ms per image; {self.reencoded:.3f} ms as baseline JPEG 4:2:0 "
+            f"({self.milliseconds / self.reencoded:.1f} times)"
+        )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -110,16 +124,14 @@ class DecoderCoverage:
             found.append(f"{each.decoder:12} {each.count:8,} {share:6.1%}  {each.format}{why}")
             if each.decoder != "JPEG engines":
                 found.append(f"{'':30}{named}{more}")
-            if each.milliseconds is not None:
-                times = f"{each.milliseconds:.3f} ms per image"
-                if each.reencoded is not None:
-                    gain = each.milliseconds / each.reencoded
-                    times += f"; {each.reencoded:.3f} ms as baseline JPEG 4:2:0 ({gain:.1f} times)"
-                found.append(f"{'':30}{times}")
-            if each.failure:
-                found.append(f"{'':30}not measured: {each.failure}")
+            if each.times:
+                found.append(f"{'':30}{each.times}")
+        return found + self.notes()
+
+    def notes(self) -> list[str]:
+        """Return sentences about all images, and the cost of a batch if it was measured."""
         engines = self.count - len(self.others)
-        found.append(f"The JPEG engines decode {engines:,} of {self.count:,} images.")
+        found = [f"The JPEG engines decode {engines:,} of {self.count:,} images."]
         if cost := self._cost():
             found.append(cost)
         how = f"times on {self.gpu}, in batches of {MEASURED}" if self.gpu else self.note
@@ -163,13 +175,16 @@ class DecoderCoverage:
 
 
 def decoder_coverage(
-    data: Location, on_progress: Callable[[int], None] = lambda count: None
+    data: Location,
+    on_progress: Callable[[int], None] = lambda count: None,
+    roots: Roots | None = None,
 ) -> DecoderCoverage:
     """Return which decoder of a GPU decodes each image of a data set, and why.
 
     The headers of all images are read. If there is a GPU, up to 64 images of each ``DecoderUse``
     are also decoded, both unchanged and as baseline JPEGs, to measure the time per image.
-    ``on_progress`` is called with the number of images read. Raises DataError if the data set
+    ``on_progress`` is called with the number of images read; files outside the ``roots`` are not
+    read. Raises DataError if the data set
     cannot be read, has no images, or is decoded by its reader.
 
     ::
@@ -183,10 +198,9 @@ def decoder_coverage(
         raise DataError(f"{dataset} is not decoded by decoders.image. Use a data set of images.")
     groups: dict[tuple[Decoder, str, str], list[Sample]] = {}
     for number, sample in enumerate(list_samples(dataset), 1):
-        if sample.counted and sample.has_image:
+        if sample.counted and sample.has_image and is_inside(roots, sample):
             groups.setdefault(_decoder_of_sample(sample), []).append(sample)
-        if number % 1000 == 0:
-            on_progress(number)
+        on_progress(number)
     if not groups:
         raise DataError(f"{dataset} has no images.")
     found = {

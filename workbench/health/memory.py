@@ -14,6 +14,7 @@ import psutil
 from PIL import Image
 
 from workbench.catalog import load_catalog
+from workbench.engine.file_checks.file_check_pool import is_inside
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.resources.machine import describe_machine, usable_memory
 from workbench.errors import DataError
@@ -27,6 +28,7 @@ from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.types.devices import device_of, is_decoder
 from workbench.graph.types.shapes import infer_types_from
 from workbench.graph.types.tensor_type import TensorType
+from workbench.roots import Roots
 from workbench.sources import Data, Dataset, list_samples, no_files_reason, open_datasets
 from workbench.sources.headers import image_header
 
@@ -42,6 +44,7 @@ _POOLED = 32 * 2**20
 """Size in bytes from which DALI allocates buffers in a memory pool of its own."""
 _TYPICAL = 64
 """Number of images, evenly spaced by size, from which the typical batch is computed."""
+_LISTED = 2**20 // 20
 _NAMED = 3
 
 Side = Literal["cpu", "gpu"]
@@ -120,22 +123,26 @@ class MemoryEstimate:
                 )
         return ""
 
-    def lines(self) -> list[str]:
-        """Return the report as lines: a table in MiB, notes, and the changes that help."""
-        rows = [
-            (row.node, row.side, row.typical, row.worst) for row in self.nodes if row.worst != 0
-        ]
+    def table(self) -> list[tuple[str, str, Side, int | None, int | None]]:
+        """Return name, node id, device, typical and worst bytes of the peaks and of each node.
+
+        Nodes with less than 0.05 MiB, such as random numbers, are not listed.
+        """
+        rows: list[tuple[str, str, Side, int | None, int | None]] = []
         for side, peak in self.worst.items():
             name = "peak of the process" if side == "cpu" else "peak (not measured)"
-            rows.append((name, side, self.typical[side], peak))
-        width = max(24, *(len(name) + 2 for name, *_ in rows))
-        found = [f"{'MiB per batch of ' + str(self.batch_size):{width}}{'':8}typical     worst"]
-        found += [
-            f"{name:{width}}{side:5}{_mib(typical):>10}{_mib(worst):>10}"
-            for name, side, typical, worst in rows
+            rows.append((name, "", side, self.typical[side], peak))
+        rows += [
+            (row.node, row.node, row.side, row.typical, row.worst)
+            for row in self.nodes
+            if row.worst is None or row.worst >= _LISTED
         ]
+        return rows
+
+    def notes(self) -> list[str]:
+        """Return the largest images, the unknown parts, and the changes that help."""
         images = (f"{printable(name)} ({wide} x {high})" for name, wide, high in self.largest)
-        found.append(f"largest images: {', '.join(images)}")
+        found = [f"largest images: {', '.join(images)}"]
         if self.unknown:
             found.append(f"unknown: the shapes after {', '.join(self.unknown)} depend on the run")
         if self.pipelines > 1:
@@ -144,16 +151,27 @@ class MemoryEstimate:
             found.append(f"not included: {self.without_header:,} files without an image header")
         if self.worst.get("cpu") is not None:
             found.append(
-                f"The process can need up to {_mib(self.retained)} MiB more, because the C library "
-                f"keeps freed buffers. {RETURN_FREED} in the environment prevents this; with large "
-                "images the process is then slower."
+                f"The process can need up to {as_mib(self.retained)} MiB more, because the C "
+                f"library keeps freed buffers. {RETURN_FREED} in the environment prevents this; "
+                "with large images the process is then slower."
             )
         if self.remedies:
             found.append("Peak of the worst batch in MiB after a change:")
         for each in self.remedies:
-            peaks = (f"{_mib(peak)} ({side})" for side, peak in each.worst.items())
+            peaks = (f"{as_mib(peak)} ({side})" for side, peak in each.worst.items())
             found.append(f"  {each.change}: {', '.join(peaks)}")
         return found
+
+    def lines(self) -> list[str]:
+        """Return the report as lines: a table in MiB, notes, and the changes that help."""
+        rows = self.table()
+        width = max(24, *(len(name) + 2 for name, *_ in rows))
+        head = f"{'MiB per batch of ' + str(self.batch_size):{width}}{'':8}typical     worst"
+        table = [
+            f"{name:{width}}{side:5}{as_mib(typical):>10}{as_mib(worst):>10}"
+            for name, _, side, typical, worst in rows
+        ]
+        return [head, *table, *self.notes()]
 
     def to_frame(self) -> Any:
         """Return a pandas data frame with a row per node, in bytes. Requires pandas.
@@ -173,7 +191,8 @@ class MemoryEstimate:
         return f"<pre>{escape(repr(self))}</pre>"
 
 
-def _mib(size: int | None) -> str:
+def as_mib(size: int | None) -> str:
+    """Format a number of bytes in MiB."""
     return "unknown" if size is None else f"{size / 2**20:,.1f}"
 
 
@@ -190,11 +209,15 @@ _Types = dict[tuple[int, int], Mapping[Port, TensorType]]
 
 
 def memory(
-    graph: Graph, data: Data, on_progress: Callable[[int], None] = lambda count: None
+    graph: Graph,
+    data: Data,
+    on_progress: Callable[[int], None] = lambda count: None,
+    roots: Roots | None = None,
 ) -> MemoryEstimate:
     """Predict the peak memory of a graph for the typical and the worst batch, without running it.
 
-    The header of each image is read. ``on_progress`` is called with the number of files read.
+    The header of each image is read, except files outside the ``roots``. ``on_progress`` is called
+    with the number of files read.
     Raises GraphFaultsError if the graph cannot run, and DataError if the graph reads several data
     sets, or no file has an image header.
 
@@ -211,19 +234,20 @@ def memory(
         raise DataError(
             f"The graph reads {len(read)} data sets. Memory is predicted for graphs that read one."
         )
-    return estimate_memory(ResolvedGraph(graph, catalog), read[0], on_progress)
+    return estimate_memory(ResolvedGraph(graph, catalog), read[0], on_progress, roots)
 
 
 def estimate_memory(
     resolved: ResolvedGraph,
     dataset: Dataset,
     on_progress: Callable[[int], None] = lambda count: None,
+    roots: Roots | None = None,
 ) -> MemoryEstimate:
     """Read the header of each image of a dataset and predict the memory of a pipeline.
 
     Parameters and errors are those of ``memory``.
     """
-    images, count = _read_headers(dataset, on_progress)
+    images, count = _read_headers(dataset, on_progress, roots)
     if not images:
         reason = "none of its files has an image header" if count else no_files_reason(dataset)
         raise DataError(f"The memory is unknown for {dataset}: {reason}.")
@@ -263,7 +287,9 @@ def estimate_memory(
     )
 
 
-def _read_headers(dataset: Dataset, on_progress: Callable[[int], None]) -> tuple[list[_Image], int]:
+def _read_headers(
+    dataset: Dataset, on_progress: Callable[[int], None], roots: Roots | None
+) -> tuple[list[_Image], int]:
     """Return the images by decreasing number of pixels, and the number of files."""
     images: list[_Image] = []
     count = 0
@@ -271,7 +297,8 @@ def _read_headers(dataset: Dataset, on_progress: Callable[[int], None]) -> tuple
         for count, sample in enumerate(list_samples(dataset), 1):
             on_progress(count)
             try:
-                header = image_header(sample) if sample.path and sample.has_image else None
+                usable = sample.path and sample.has_image and is_inside(roots, sample)
+                header = image_header(sample) if usable else None
                 if header is not None:
                     width, height = header.upright
                     images.append(_Image(width * height, sample.name, width, height, sample.size))

@@ -386,3 +386,23 @@ def test_how_long_a_measurement_takes_is_said_before_and_can_be_limited(bed: Bed
     assert (tuner.seconds, rewrites.seconds) == (120.0, 60.0)
     bed.do("tune", search="tuner", seconds=3.0, **TRY)
     assert "seconds is 3.0. Use 20" in bed["message"]
+
+
+def test_memory_and_decoders_are_predicted(bed: Bed) -> None:
+    assert bed["memory"] == bed["decoders"] == {}
+    for what in ("memory", "decoders"):
+        bed.do("predict", what=what)
+        bed.wait(lambda here, what=what: here[what]["state"] != "running", what)  # type: ignore[misc]
+    nodes = {row["node"]: row["cells"] for row in bed["memory"]["rows"]}
+    assert nodes["decode"][1] == "cpu"
+    assert nodes[""][0] == "peak of the process"
+    assert bed["memory"]["warning"] == ""
+    assert bed["decoders"]["rows"][0]["cells"][0] == "JPEG engines"
+    bed.graph = set_setting(bed.graph, batch_size=8)
+    assert (bed["memory"]["stale"], bed["decoders"]["stale"]) == (True, False)
+    bed.data = {}
+    bed.do("predict", what="decoders")
+    bed.wait(lambda here: here["decoders"]["state"] == "failed", "a failure")
+    assert (
+        bed["decoders"]["text"] == "The graph reads no images. Use a graph that reads one data set."
+    )

@@ -58,6 +58,11 @@ def check_each(
     return (refused[n] if n in refused else next(inside) for n in range(len(files)))
 
 
+def is_inside(roots: Roots | None, file: Sample) -> bool:
+    """Return whether a file may be read. Without ``roots``, and in memory, every file may."""
+    return roots is None or file.nbytes is not None or not roots.refusal(file.path)
+
+
 def check_outside_roots(roots: Roots, file: Sample) -> CheckedFile | None:
     """Return a finding if a file, or the target of its symbolic links, is outside the roots."""
     reason = roots.refusal(file.path)

@@ -61,6 +61,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
         data_actions.OutputMasks,
         verification_job.Verify,
         speed.Measure,
+        speed.Predict,
         bar.Undo,
         bar.Redo,
     ],

@@ -367,6 +367,8 @@ class Speed(Fields):
     tune: speed_payloads.TuneView | Empty = {}
     scaling: speed_payloads.ScalingView | Empty = {}
     peers: speed_payloads.CompareView | Empty = {}
+    memory: speed_payloads.PredictionView | Empty = {}
+    decoders: speed_payloads.PredictionView | Empty = {}
     records: list[speed_payloads.RecordEntry] = []
     overlay: Both[str] = ""
     """Id of the record whose bars are added to a comparison."""

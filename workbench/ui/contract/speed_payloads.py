@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict, get_args
 
-SpeedPart = Literal["compare", "stages", "rewrites", "tune", "scaling", "peers", "records"]
+SpeedPart = Literal[
+    "compare", "stages", "rewrites", "tune", "scaling", "peers", "memory", "records"
+]
 """Name of a part of the Speed panel."""
 Effort = Literal["quick", "usual"]
 """Precision of measurements: ``quick`` uses short rounds, ``usual`` uses the rounds of METHOD.md.
@@ -285,6 +287,29 @@ class SpeedLimits(TypedDict):
     """Current settings of the graph as text."""
     estimates: dict[str, dict[str, str]]
     """Estimated duration as text, by precision and measurement."""
+
+
+class PredictionRow(TypedDict):
+    """Row of a predicted table."""
+
+    cells: list[str]
+    node: str
+    """Id of the node that the row describes; empty if it describes none."""
+
+
+class PredictionView(TypedDict):
+    """Memory or decoders, predicted from the headers of the data."""
+
+    state: Literal["running", "done", "failed"]
+    text: str
+    """Progress, or the reason of a failure."""
+    stale: bool
+    """True if the prediction is about another graph or other data."""
+    heads: list[str]
+    rows: list[PredictionRow]
+    notes: list[str]
+    warning: str
+    """Sentence that the memory of this machine may not suffice; empty if it does."""
 
 
 class FileHeader(TypedDict):

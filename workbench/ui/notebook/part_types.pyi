@@ -257,7 +257,7 @@ class Preview(Widget):
 
 class Speed(Widget):
     """Speed panel: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records."""
-    part: Literal['compare', 'stages', 'rewrites', 'tune', 'scaling', 'peers', 'records']
+    part: Literal['compare', 'stages', 'rewrites', 'tune', 'scaling', 'peers', 'memory', 'records']
     """Name of the open part of the panel."""
     effort: Literal['quick', 'usual']
     """Precision of the measurement. A more precise measurement takes longer."""
@@ -285,6 +285,8 @@ class Speed(Widget):
     tune: dict[str, Any]
     scaling: dict[str, Any]
     peers: dict[str, Any]
+    memory: dict[str, Any]
+    decoders: dict[str, Any]
     records: list[dict[str, Any]]
     overlay: str
     """Id of the record whose bars are added to a comparison."""

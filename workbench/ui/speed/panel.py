@@ -31,6 +31,7 @@ from workbench.ui.jobs.background_task import (
 )
 from workbench.ui.speed.chart_payloads import part_of
 from workbench.ui.speed.fused_speed import FusedSpeed
+from workbench.ui.speed.predictions import Prediction
 from workbench.ui.speed.record_figures import Choice, RecordFigures
 from workbench.ui.speed.record_payloads import is_drawable
 from workbench.ui.speed.record_store import RecordStore, export_file
@@ -84,6 +85,9 @@ class SpeedPanel:
         self._version = object()
         """Object that is replaced when records or their selection change (a cache key)."""
         self.fused = FusedSpeed(lock, changed, roots)
+        self.predictions = {
+            kind: Prediction(kind, lock, changed, roots) for kind in ("memory", "decoders")
+        }
         self._load_new_records()
 
     def show_message(self, text: str, part: str | None = None, *, failed: bool = False) -> None:
@@ -126,7 +130,7 @@ class SpeedPanel:
 
     def cancel(self) -> None:
         """Stop the page's measurements. Earlier results and runs of other pages are unaffected."""
-        self.fused.cancel()
+        self._cancel_own()
         self.task.cancel()
 
     def adopt_session(self, owner: str) -> None:
@@ -139,8 +143,13 @@ class SpeedPanel:
 
     def detach(self) -> None:
         """Detach the page from a measurement, which continues for later pages of the session."""
-        self.fused.cancel()
+        self._cancel_own()
         self.task.detach()
+
+    def _cancel_own(self) -> None:
+        self.fused.cancel()
+        for each in self.predictions.values():
+            each.cancel()
 
     def start(self, part: str, make: Callable[[], SpeedExperiment]) -> str | None:
         """Start the measurement of a part, unless one is running. Return a message, or None."""
@@ -267,6 +276,7 @@ class SpeedPanel:
             "overlay": self.overlay,
             "selected_records": self.selected_records,
             "file": self._file,
+            **{kind: each.view(graph, data) or {} for kind, each in self.predictions.items()},
             **figures,
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -77,6 +77,15 @@ class Tune(SpeedAction, tag="tune", frozen=True):
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         given, limit = msgspec.structs.asdict(self), self.seconds or None
         return panel.start("tune", lambda: tuner_for(given, graph, data, panel.machine, limit))
+
+
+class Predict(SpeedAction, tag="predict", frozen=True):
+    """Predict from the headers of the data, or stop the running prediction."""
+
+    what: Literal["memory", "decoders"]
+
+    def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> None:
+        panel.predictions[self.what].start(graph, data)
 
 
 class Cancel(SpeedAction, tag="cancel", frozen=True):

@@ -1009,6 +1009,23 @@ export interface SpeedLimits {
   estimates: Record<string, Record<string, string>>;
 }
 
+/** Row of a predicted table. */
+export interface PredictionRow {
+  cells: string[];
+  node: string;
+}
+
+/** Memory or decoders, predicted from the headers of the data. */
+export interface PredictionView {
+  state: "running" | "done" | "failed";
+  text: string;
+  stale: boolean;
+  heads: string[];
+  rows: PredictionRow[];
+  notes: string[];
+  warning: string;
+}
+
 /** JSON header before a file created by ``export`` for download. */
 export interface FileHeader {
   name: string;
@@ -1208,6 +1225,7 @@ export interface CanvasActions {
   give_masks: {};
   verify: {};
   measure: { what: string; peers?: string[]; seconds?: number };
+  predict: { what: "memory" | "decoders" };
   undo: {};
   redo: {};
 }
@@ -1341,7 +1359,7 @@ export interface PreviewActions {
 
 /** Speed panel: CPU and mixed decoding, stages, rewrites, tuner, scaling, peers, records. */
 export interface SpeedFields {
-  part: "compare" | "stages" | "rewrites" | "tune" | "scaling" | "peers" | "records";
+  part: "compare" | "stages" | "rewrites" | "tune" | "scaling" | "peers" | "memory" | "records";
   effort: "quick" | "usual";
   batch_size: number;
   threads: number;
@@ -1358,6 +1376,8 @@ export interface SpeedFields {
   tune: Partial<TuneView>;
   scaling: Partial<ScalingView>;
   peers: Partial<CompareView>;
+  memory: Partial<PredictionView>;
+  decoders: Partial<PredictionView>;
   records: RecordEntry[];
   overlay: string;
   selected_records: string[];
@@ -1369,6 +1389,7 @@ export interface SpeedFields {
 export interface SpeedActions {
   measure: { what: string; peers?: string[]; seconds?: number };
   tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string; seconds?: number };
+  predict: { what: "memory" | "decoders" };
   cancel: {};
   open: { text: string; name: string };
   view: { record: string };

@@ -12,6 +12,7 @@ import { acceptDroppedFiles } from "./lib/openFile";
 import { Compare } from "./speed/compare";
 import { Controls, Progress, type Part, type Speed } from "./speed/controls";
 import { Peers } from "./speed/peers";
+import { Memory } from "./speed/memory";
 import { Records } from "./speed/records";
 import { Rewrites } from "./speed/rewrites";
 import { Scaling } from "./speed/scaling";
@@ -27,6 +28,7 @@ const PARTS: Record<Part, ComponentType<{ link: Speed }>> = {
   tune: Tune,
   scaling: Scaling,
   peers: Peers,
+  memory: Memory,
   records: Records,
 };
 

@@ -24,6 +24,7 @@ const PARTS: { id: Part; label: string }[] = [
   { id: "tune", label: "Tune" },
   { id: "scaling", label: "Scaling" },
   { id: "peers", label: "Libraries" },
+  { id: "memory", label: "Memory" },
   { id: "records", label: "Records" },
 ];
 
