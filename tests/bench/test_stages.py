@@ -42,10 +42,12 @@ from workbench.bench.records.record import WHOLE, dump_report, load_report
 from workbench.bench.records.stage_report import (
     CEILING,
     FunctionCost,
+    SlowFile,
     StageCost,
     StageReport,
     batch_time,
     file_times,
+    gpu_file_times,
     stages_of,
     time_files,
 )
@@ -55,6 +57,7 @@ from workbench.engine import Engine
 from workbench.errors import EngineError
 from workbench.graph import Graph, Node, Port, load_recipe, load_recipes
 from workbench.graph.control_flow.wrapping import wrap_in_block
+from workbench.graph.edits.edit import set_setting
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import open_datasets
@@ -492,6 +495,29 @@ def test_a_large_photo_among_small_ones_for_real(tmp_path: Path) -> None:
     assert found.files == 13
     assert found.slowest[0].file == "class/large.jpg"
     assert found.slowest[0].milliseconds > 5 * found.median
+
+
+def test_the_slow_files_of_mixed_decoding_are_named() -> None:
+    found = gpu_file_times(["a", "b", "c", "d"], [1.0, 9.0, 1.0, 1.0])
+    assert found.slowest == (SlowFile("b", 9.0, 0.0),)
+    assert found.text().endswith(
+        "1 (25.0%) take 2 times that or more (one image at a time, mixed decoding)"
+    )
+
+
+@pytest.mark.gpu
+def test_the_slow_files_of_a_gpu_are_named(tmp_path: Path) -> None:
+    for number in range(12):
+        Image.effect_noise((640, 480), 50).convert("RGB").save(tmp_path / f"{number:02}.jpg")
+    Image.effect_noise((9000, 6000), 50).convert("RGB").save(
+        tmp_path / "large.jpg", progressive=True
+    )
+    graph = set_setting(load_recipe("imagenet-train"), device="mixed")
+    with Engine() as engine:
+        found = engine.call(time_files, graph, open_datasets(tmp_path), limit=60)
+    print(found)
+    assert (found.files, found.device) == (13, "mixed")
+    assert found.slowest[0].file == "large.jpg"
 
 
 # Faulty functions are reported in a measurement as in a preview.

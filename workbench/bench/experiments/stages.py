@@ -263,8 +263,6 @@ class StageCostExperiment(SpeedExperiment):
     def _files(self, resolved: ResolvedGraph) -> tuple[FileTimes | None, str]:
         """Return the decoding times of the files, or None and the reason why they are unknown."""
         graph = resolved.graph
-        if graph.settings.device != "cpu":
-            return None, "not timed: the JPEG engines decode whole batches"
         if not all(decodes(resolved.spec(node)) for node in decoder_nodes(resolved)):
             return None, "not timed: the source decodes its files itself"
         left = self._deadline.seconds_left()

@@ -20,7 +20,7 @@ from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.registry import sendable, task
 from workbench.engine.run.worker import Worker
-from workbench.graph.model import Graph, Source
+from workbench.graph.model import DecodeDevice, Graph, Source
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import ORDER_OPTIONS, Datasets
 
@@ -68,16 +68,21 @@ class FileTimes:
     blocked: float
     without_slow: float
     """Speed-up of decoding if the slow files took only the median time."""
+    device: DecodeDevice = "cpu"
+    """Device that decoded. With ``mixed``, the effect on a batch is unknown, because the GPU
+    decodes several images at a time; ``adds`` and ``blocked`` are 0 and ``without_slow`` is 1.
+    """
 
     def text(self) -> str:
         """Describe the times in one sentence, which may be followed by file names."""
         text = f"{self.files:,} files decoded separately: median {self.median:.2f} ms"
         if not self.slow:
             return f"{text}, none takes {SLOW:g} times that"
-        share = self.slow / self.files
+        text += f"; {self.slow:,} ({self.slow / self.files:.1%}) take {SLOW:g} times that or more"
+        if self.device == "mixed":
+            return f"{text} (one image at a time, mixed decoding)"
         return (
-            f"{text}; {self.slow:,} ({share:.1%}) take {SLOW:g} times that or more. "
-            f"Threads wait {self.blocked:.0%} of their time for the slowest image of a "
+            f"{text}. Threads wait {self.blocked:.0%} of their time for the slowest image of a "
             f"batch; without these files batches would decode {self.without_slow:.2f} "
             "times as fast"
         )
@@ -119,17 +124,30 @@ def file_times(names: Sequence[str], times: Sequence[float], batch: int, threads
     )
 
 
+def gpu_file_times(names: Sequence[str], times: Sequence[float]) -> FileTimes:
+    """Return the slowest files of mixed decoding, from wall times in milliseconds."""
+    median = statistics.median(times)
+    slow = sorted(
+        (each for each in zip(times, names, strict=True) if each[0] >= SLOW * median), reverse=True
+    )
+    named = tuple(SlowFile(name, spent, 0.0) for spent, name in slow[:NAMED])
+    return FileTimes(len(times), median, len(slow), named, 0.0, 1.0, "mixed")
+
+
 @task
 def time_files(
     worker: Worker, graph: Graph, data: Datasets, seconds: float = LIMIT
 ) -> FileTimes | None:
-    """Task: decode each file separately on the CPU, in the reader's order, and return the times.
+    """Task: decode each file separately, in the reader's order, and return the times.
+
+    On the CPU they are CPU times, with mixed decoding wall times.
 
     Return None if DALI does not report the names of the files.
     """
     catalog, settings = load_catalog(), graph.settings
-    settings = replace(settings, device="cpu", cpu_share=0)
-    alone = replace(settings, batch_size=1, num_threads=1, prefetch_queue_depth=1, pipelines=1)
+    alone = replace(
+        settings, cpu_share=0, batch_size=1, num_threads=1, prefetch_queue_depth=1, pipelines=1
+    )
     nodes = tuple(
         replace(node, args={k: v for k, v in node.args.items() if k not in ORDER_OPTIONS})
         if isinstance(node, Source)
@@ -138,7 +156,8 @@ def time_files(
     )
     part = decoding_only(ResolvedGraph(replace(graph, settings=alone, nodes=nodes), catalog))
     compiled = CompiledSource(script_of(part.sound()))
-    (pipe,) = compiled.build(data, "cpu")
+    (pipe,) = compiled.build(data, settings.device)
+    clock = time.process_time if settings.device == "cpu" else time.perf_counter
     sizes = [meta["epoch_size"] for meta in pipe.reader_meta().values()]
     count = min(MOST, *sizes)
     try:
@@ -147,9 +166,9 @@ def time_files(
         until = time.perf_counter() + min(LIMIT, seconds)
         for done in range(PASSES * count):
             worker.report(done / (PASSES * count))
-            start = time.process_time()
+            start = clock()
             outputs = pipe.run()
-            spent = 1000 * (time.process_time() - start)
+            spent = 1000 * (clock() - start)
             name = _name(outputs)
             if not name:
                 return None
@@ -158,12 +177,10 @@ def time_files(
                 break
     except Exception as error:
         raise compiled.error(error) from None
-    return file_times(
-        [printable(name) for name in found],
-        list(found.values()),
-        settings.batch_size,
-        settings.num_threads,
-    )
+    names, times = [printable(name) for name in found], list(found.values())
+    if settings.device == "mixed":
+        return gpu_file_times(names, times)
+    return file_times(names, times, settings.batch_size, settings.num_threads)
 
 
 def _name(outputs: Any) -> str:
@@ -298,8 +315,8 @@ class StageReport:
         if self.files is None:
             return (*found, *([f"slowest files: {self.files_reason}"] * bool(self.files_reason)))
         slowest = (
-            f"{one.milliseconds:.1f} ms: {one.file}, a batch that contains it takes "
-            f"{one.adds:.1f} ms longer"
+            f"{one.milliseconds:.1f} ms: {one.file}"
+            + f", a batch that contains it takes {one.adds:.1f} ms longer" * (one.adds > 0)
             for one in self.files.slowest
         )
         return (*found, self.files.text(), *slowest)
