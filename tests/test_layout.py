@@ -52,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **{part: set(CORE) for part in CAPABILITIES},
     **{part: {*CORE, *CAPABILITIES} for part in JOINT},
     "reference": {"graph"},
+    "versions": {*CORE, *CAPABILITIES, "samples"},  # encodes records with the same functions
     "samples": {"errors", "arguments"},
     "ui": {*CORE, *CAPABILITIES, *JOINT, "files", "samples"},
     "commands": {*CORE, *CAPABILITIES, *JOINT, "files", "ui"},

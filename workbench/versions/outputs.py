@@ -13,6 +13,7 @@ from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.emit.core.outputs import class_numbers, first_reader, outputs_of_kind
 from workbench.errors import GraphError
+from workbench.graph.annotations.follower_edits import with_polygons
 from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
@@ -36,9 +37,10 @@ class RenderedSample:
     """One sample of a version.
 
     ``images`` are pictures of shape (h, w, c), uint8, and ``masks`` have shape (h, w), by output
-    name. ``boxes`` are (n, 4): left, top, right, bottom in pixels of the first image; ``labels``
-    are their classes. ``points`` are (m, 2) in pixels, with ``visible`` (m,), and ``objects`` the
-    rows (object, first point, end) that divide them. ``arrays`` are all other outputs.
+    name. ``size`` is the width and height of the image with the objects. ``boxes`` are (n, 4):
+    left, top, right, bottom in pixels of this image; ``labels`` are their classes. ``points`` are
+    (m, 2) in pixels, with ``visible`` (m,), and ``objects`` the rows (object, first point, end)
+    that divide them. ``numbers`` are scalars, and ``arrays`` all other outputs.
     """
 
     key: str
@@ -46,18 +48,14 @@ class RenderedSample:
     label: int | None
     images: Mapping[str, Array]
     masks: Mapping[str, Array]
+    size: tuple[int, int]
     boxes: Array | None
     labels: Array | None
     points: Array | None
     visible: Array | None
     objects: Array | None
+    numbers: Mapping[str, int | float]
     arrays: Mapping[str, Array]
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Width and height of the first image, or (0, 0) if there is none."""
-        first = next(iter(self.images.values()), None)
-        return (0, 0) if first is None else (first.shape[1], first.shape[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +64,10 @@ class Roles:
 
     images: tuple[str, ...]
     masks: tuple[str, ...]
+    sized: str
+    """The image that the boxes and points belong to."""
+    sides: tuple[int, ...]
+    """Its axes of width and height."""
     label: str
     boxes: str
     box_format: str
@@ -74,7 +76,9 @@ class Roles:
     points_relative: bool
     outlines: bool
     """True if points are the corners of outlines, and not key points."""
+    point_names: tuple[str, ...]
     visible: str
+    numbers: tuple[str, ...]
     arrays: tuple[str, ...]
 
     @property
@@ -83,11 +87,11 @@ class Roles:
 
 
 def roles_of(resolved: ResolvedGraph) -> Roles:
-    """Determine what each output of a graph is."""
+    """Determine what each output of a graph is. Raises GraphError if boxes have no known format."""
     graph, outputs = resolved.graph, resolved.outputs
     shown = {name: flow for name, flow in outputs.items() if not name.startswith("_")}
     images = tuple(name for name in outputs_of_kind(shown, "image") if is_picture(shown[name]))
-    masks = tuple(outputs_of_kind(shown, "mask"))
+    masks = tuple(name for name in outputs_of_kind(shown, "mask") if _is_class_mask(shown[name]))
     numbers = class_numbers(shown)
     boxes = next(iter(outputs_of_kind(shown, "boxes")), "")
     points = next(iter(outputs_of_kind(shown, "points")), "")
@@ -96,17 +100,29 @@ def roles_of(resolved: ResolvedGraph) -> Roles:
     seen = None if port is None else Port(port.node, "visible")
     visible = next((name for name in others if graph.outputs[name] == seen), "")
     lists = [name for name in others if name != visible and _is_list(shown[name])]
+    lists = [name for name in lists if graph.outputs[name].output not in ("places", "indices")]
     box_labels = lists[0] if lists and (boxes or points) else ""
-    used = {*images, *masks, boxes, points, visible, box_labels, *numbers[:1]}
+    rows = [name for name in shown if graph.outputs[name] == graph.outputs.get(POLYGONS)]
+    scalars = [n for n, flow in shown.items() if flow.kind == "number" and flow.shape == ()]
+    used = {*images, *masks, boxes, points, visible, box_labels, *numbers[:1], *rows, *scalars}
     form = box_format(graph, graph.node(graph.outputs[boxes].node)) if boxes else ""
     if boxes and not form:
         raise GraphError(
             f"The format of the boxes in {boxes!r} is unknown after {graph.outputs[boxes].node!r}. "
             "Set format of the node follow_boxes."
         )
+    sized = _image_of(resolved, graph.outputs[boxes or points]) if boxes or points else ""
+    axes = (shown[sized].axes or "") if sized else ""
+    if (boxes or points) and not {"H", "W"} <= set(axes):
+        raise GraphError(
+            f"The size of the image of {boxes or points!r} is unknown. Make an image with known "
+            "height and width an output."
+        )
     return Roles(
         images,
         masks,
+        sized,
+        (axes.index("W"), axes.index("H")) if sized else (),
         numbers[0] if numbers else "",
         boxes,
         form or "",
@@ -114,9 +130,20 @@ def roles_of(resolved: ResolvedGraph) -> Roles:
         points,
         port is not None and is_relative(graph, graph.node(port.node)),
         port is not None and _are_outlines(graph, port),
+        () if port is None else _names_of(graph, port),
         visible,
+        tuple(scalars),
         tuple(name for name in shown if name not in used),
     )
+
+
+def _image_of(resolved: ResolvedGraph, port: Port) -> str:
+    """Return the output with the image of boxes or points: the first that their node follows."""
+    graph, images = resolved.graph, outputs_of_kind(resolved.outputs, "image")
+    images = [name for name in images if name != ENCODED]
+    followed = graph.node(port.node).inputs.get("image", port).node
+    made = (name for name in images if followed in ancestors(graph, [graph.outputs[name]]))
+    return next(made, images[0] if images else "")
 
 
 def is_picture(flow: TensorType) -> bool:
@@ -124,20 +151,34 @@ def is_picture(flow: TensorType) -> bool:
     return flow.dtype == "UINT8" and flow.axes == "HWC" and flow.channels in (1, 3)
 
 
+def _is_class_mask(flow: TensorType) -> bool:
+    """Return whether masks have one integer per pixel; others are stored as arrays."""
+    whole = flow.dtype is None or flow.dtype.startswith(("INT", "UINT", "BOOL"))
+    return whole and flow.axes in ("HW", "HWC") and flow.channels in (1, None)
+
+
 def _is_list(flow: TensorType) -> bool:
     return flow.shape is not None and len(flow.shape) == 1 and flow.shape[0] is None
 
 
 def _are_outlines(graph: Graph, port: Port) -> bool:
-    node = _point_reader(graph, port)
+    node = _point_nodes(graph, port)[-1]
     return isinstance(node, Source) and load_source(node.kind or "coco").polygons == "outlines"
 
 
-def _point_reader(graph: Graph, port: Port) -> Node:
-    node = graph.node(port.node)
-    while "points" in node.inputs and graph.has(node.inputs["points"].node):
-        node = graph.node(node.inputs["points"].node)
-    return node
+def _names_of(graph: Graph, port: Port) -> tuple[str, ...]:
+    """Return the names of the key points of an object, which data set on followers."""
+    named = (node.args.get("names") for node in _point_nodes(graph, port))
+    found = next((each for each in named if isinstance(each, tuple | list)), ())
+    return tuple(map(str, found))
+
+
+def _point_nodes(graph: Graph, port: Port) -> list[Node]:
+    """Return the nodes that points pass through, the last one first."""
+    found = [graph.node(port.node)]
+    while "points" in found[-1].inputs and graph.has(found[-1].inputs["points"].node):
+        found.append(graph.node(found[-1].inputs["points"].node))
+    return found
 
 
 def graph_to_render(graph: Graph, *, arrays: bool) -> tuple[Graph, list[str]]:
@@ -153,7 +194,8 @@ def graph_to_render(graph: Graph, *, arrays: bool) -> tuple[Graph, list[str]]:
         node = graph.node(graph.outputs[name].node)
         if arrays or flow.kind != "image" or is_picture(flow) or node.op != _NORMALIZE:
             continue
-        graph = graph.replace_node(_before_normalization(node))
+        given = resolved.types.get(node.inputs["data"])
+        graph = graph.replace_node(_before_normalization(node, given))
         values = [
             f"{each} {_short(node.args[each])}" for each in ("mean", "std") if each in node.args
         ]
@@ -161,23 +203,32 @@ def graph_to_render(graph: Graph, *, arrays: bool) -> tuple[Graph, list[str]]:
             f"{name}: stored as uint8 pixels before the normalization of {node.id!r} "
             f"({', '.join(values) or 'its values are computed'}). Normalize them when you train."
         )
-        given = resolved.types.get(node.inputs["data"])
         if given is None or given.dtype != "UINT8":
             notes.append(f"{name}: the pixels before {node.id!r} are not uint8 and are rounded.")
     added = {}
     main = first_reader(resolved.nodes)
     spec = load_catalog()[main.op]
     added[ENCODED] = output_ports(main, spec)[0]
-    for flow_name in outputs_of_kind(resolved.outputs, "points"):
-        if (rows := _rows_of(graph, graph.outputs[flow_name])) is not None:
-            added[POLYGONS] = rows
-    return replace(graph, outputs={**graph.outputs, **added}), notes
+    points = outputs_of_kind(resolved.outputs, "points")
+    if points and (rows := _rows_of(graph, graph.outputs[points[0]])) is not None:
+        added[POLYGONS] = rows
+    graph = replace(graph, outputs={**graph.outputs, **added})
+    for node in graph.nodes:  # if boxes are removed, the objects of outlines are renumbered
+        graph = with_polygons(graph, node.id)
+    for kind in ("boxes", "points"):
+        notes += [
+            f"{name}: stored as an array of the graph's values, because objects are made of one "
+            f"output of {kind}."
+            for name in outputs_of_kind(resolved.outputs, kind)[1:]
+        ]
+    return graph, notes
 
 
-def _before_normalization(node: Node) -> Node:
+def _before_normalization(node: Node, given: TensorType | None) -> Node:
     args = {name: value for name, value in node.args.items() if name not in _NORMALIZING}
     inputs = {name: port for name, port in node.inputs.items() if name not in _NORMALIZING}
-    return replace(node, args={**args, "dtype": "UINT8", "output_layout": "HWC"}, inputs=inputs)
+    layout = "FHWC" if given is not None and "F" in (given.axes or "") else "HWC"
+    return replace(node, args={**args, "dtype": "UINT8", "output_layout": layout}, inputs=inputs)
 
 
 def _short(value: object) -> str:
@@ -239,8 +290,9 @@ class SampleReader:
     def sample(self, key: str, source: str, values: Mapping[str, Array]) -> RenderedSample:
         """Return the sample with the outputs ``values``, by output name."""
         roles = self.roles
-        images = {name: values[name] for name in roles.images}
-        height, width = next(iter(images.values())).shape[:2] if images else (1, 1)
+        across, down = roles.sides or (1, 0)
+        shape = values[roles.sized].shape if roles.sized else (0, 0)
+        width, height = shape[across], shape[down]
         boxes = values.get(roles.boxes)
         if boxes is not None:
             boxes = _in_pixels(boxes, roles.box_format, width, height)
@@ -253,13 +305,15 @@ class SampleReader:
             key,
             source,
             None if label is None else int(label.reshape(()) if label.size == 1 else label[0]),
-            images,
+            {name: values[name] for name in roles.images},
             {name: values[name].reshape(values[name].shape[:2]) for name in roles.masks},
+            (width, height),
             boxes,
             values.get(roles.box_labels),
             points,
             values.get(roles.visible),
             values.get(POLYGONS),
+            {name: values[name].item() for name in roles.numbers},
             {name: values[name] for name in roles.arrays},
         )
 

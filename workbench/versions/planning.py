@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
+import msgspec
+
 from workbench.arguments import require_library
 from workbench.catalog import load_catalog
 from workbench.emit.core.outputs import first_reader
@@ -41,7 +43,6 @@ from workbench.sources import (
     write_remaining,
 )
 from workbench.versions.formats import load_format
-from workbench.versions.formats.format import class_folders
 from workbench.versions.outputs import graph_to_render, original_graph, roles_of
 from workbench.versions.plan import (
     SPLITS,
@@ -49,8 +50,7 @@ from workbench.versions.plan import (
     VersionPlan,
     divide,
 )
-from workbench.versions.records import file_hash, write_complete
-from workbench.versions.shard import WORK
+from workbench.versions.records import WORK, file_hash, write_complete
 
 SHARD_SIZE = 1000
 """Default number of samples per shard."""
@@ -105,12 +105,6 @@ def plan_version(
         for at, own in enumerate(divided)
     )  # fmt: skip
     classes = tuple(class_names(data[name]))
-    if format == "folder":
-        notes += [
-            f"The class {name!r} is stored as {folder!r}, because its name is not valid for a file."
-            for name, folder in zip(classes, class_folders(classes), strict=True)
-            if name != folder
-        ]
     largest = max(each.samples for each in planned)
     size = shard_size or max(SHARD_SIZE, -(-largest // _LARGEST_SHARDS))
     if any(node.op in _MIXING for node in graph.walk()) and len(samples) > size:
@@ -133,11 +127,16 @@ def plan_version(
         classes,
         excluded,
         {each: installed_version(each) for each in _LIBRARIES},
-        tuple(notes),
     )
+    labels = {
+        each.name: {samples[at].label for at in own}
+        for each, own in zip(planned, divided, strict=True)
+    }
     for made in graphs.values():
-        writer.require(roles_of(ResolvedGraph(made, load_catalog())), plan)
-    return plan, samples
+        roles = roles_of(ResolvedGraph(made, load_catalog()))
+        writer.require(roles, plan)
+        notes += [note for note in writer.notes(roles, plan, labels) if note not in notes]
+    return msgspec.structs.replace(plan, notes=tuple(notes)), samples
 
 
 _LIBRARIES = ("nvidia-dali-cuda120", "numpy", "pillow")

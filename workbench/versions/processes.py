@@ -25,8 +25,7 @@ from workbench.versions.plan import (
     VersionPlan,
     shard_bounds,
 )
-from workbench.versions.records import record_path
-from workbench.versions.shard import WORK
+from workbench.versions.records import WORK, record_path
 
 _PROGRAM = "from workbench.versions.worker import main; main()"
 

@@ -32,8 +32,7 @@ from workbench.versions.outputs import graph_to_render
 from workbench.versions.plan import Task, VersionPlan
 from workbench.versions.planning import data_hash, samples_of, write_inputs
 from workbench.versions.processes import render_shards
-from workbench.versions.records import MANIFEST, file_hash, read_records, record_path
-from workbench.versions.shard import WORK
+from workbench.versions.records import MANIFEST, WORK, file_hash, read_records, record_path
 
 _NAMED = 20
 
@@ -121,6 +120,7 @@ def prove(
     differences = [*_unexpected_files(found), *_changed_records(found, chosen)]
     for task in chosen:
         differences += _changed_parts(found, task)
+    differences += _changed_whole_files(found, differences)
     changes = [
         f"{name} is {installed_version(name)} here, and was {used}"
         for name, used in plan.libraries.items()
@@ -201,14 +201,28 @@ def _changed_parts(version: Version, task: Task) -> Iterator[str]:
                 named += 1
                 where = by_key[key].paths.get(ending) or f"{key}.{ending}"
                 yield f"{where}: differs from the manifest (sample {by_key[key].source})"
-        for key in by_key.keys() - seen.keys():
-            named += 1
-            yield f"{task.name}: the sample {key} ({by_key[key].source}) is missing"
+        for key, record in by_key.items():
+            missing = [each for each in record.parts if each not in seen.get(key, ())]
+            if missing:
+                named += 1
+                lost = f"{', '.join(missing)} of " if key in seen else ""
+                yield f"{task.name}: {lost}the sample {key} ({record.source}) is missing"
     except DataError as error:
         named += 1
         yield str(error)
     if damaged and not named:
         yield from (f"{path}: differs from the manifest, outside its samples" for path in damaged)
+
+
+def _changed_whole_files(version: Version, named: Sequence[str]) -> Iterator[str]:
+    """Yield texts on changed files of the whole version, if no sample explains the change."""
+    tasks = version.plan.tasks()
+    shards = (record_path(version.path, task) for task in tasks)
+    own = {path for each in shards if each.is_file() for path in read_records(each)[0].files}
+    for path, digest in version.manifest.files.items():
+        place = version.path / path
+        if path not in own and place.is_file() and file_hash(place) != digest and not named:
+            yield f"{path}: differs from the manifest"
 
 
 def _graph_changes(plan: VersionPlan, graph: Graph) -> Iterator[str]:

@@ -77,7 +77,8 @@ def render_with_ray(
 def _render_task(folder: str, task: list[str | int], threads: int) -> str:
     """Render one shard in a process of Ray. Returns the reason if that is impossible, or ""."""
     from workbench.graph.user_functions.trust import trust_everything
-    from workbench.versions.shard import WORK, ShardRenderer
+    from workbench.versions.records import WORK
+    from workbench.versions.shard import ShardRenderer
 
     if not (Path(folder) / WORK / "plan.json").is_file():
         return (

@@ -14,6 +14,8 @@ from workbench.versions.plan import Task
 
 MANIFEST = "manifest"
 """Folder of the records in a version."""
+WORK = ".render"
+"""Folder of an unfinished version with the plan, the lists of samples, and incomplete files."""
 
 
 class SampleRecord(msgspec.Struct, frozen=True):

@@ -24,7 +24,7 @@ from workbench.versions.plan import (
 )
 from workbench.versions.planning import plan_version, write_inputs
 from workbench.versions.processes import render_shards
-from workbench.versions.shard import WORK
+from workbench.versions.records import WORK
 
 UNFINISHED = ".unfinished"
 """Ending of the folder of a version until it is complete."""

@@ -39,6 +39,7 @@ from workbench.versions.formats.format import EncodedSample, encode
 from workbench.versions.outputs import ENCODED, SampleReader
 from workbench.versions.plan import ORIGINAL, Task, VersionPlan, load_plan, shard_bounds
 from workbench.versions.records import (
+    WORK,
     SampleRecord,
     ShardRecord,
     file_hash,
@@ -46,8 +47,6 @@ from workbench.versions.records import (
     write_records,
 )
 
-WORK = ".render"
-"""Folder of an unfinished version with the plan, the lists of samples, and incomplete files."""
 _STEM = re.compile(r"[^\w-]+")
 _MOST_STEM = 80
 
@@ -90,6 +89,7 @@ class ShardRenderer:
                 rest.cleanup()
         paths = sorted(path.relative_to(place) for path in place.rglob("*") if path.is_file())
         own = {str(path) for sample in samples for path in sample.paths.values()}
+        own |= {str(path) for path in paths if path.parts[0] == WORK}
         whole = {str(path): file_hash(place / path) for path in paths if str(path) not in own}
         for path in paths:
             (self.folder / path).parent.mkdir(parents=True, exist_ok=True)

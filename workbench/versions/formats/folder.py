@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from workbench.errors import ArgumentError
@@ -40,9 +40,9 @@ class FolderFormat(VersionFormat):
                 f"The format 'folder' cannot contain {roles.boxes or roles.points!r}. Use format "
                 "'coco', 'webdataset', 'tfrecord' or 'parquet'."
             )
-        if roles.arrays:
+        if others := (*roles.arrays, *roles.numbers):
             raise ArgumentError(
-                f"The format 'folder' cannot contain {', '.join(map(repr, roles.arrays))}. Use "
+                f"The format 'folder' cannot contain {', '.join(map(repr, others))}. Use "
                 "format 'webdataset', 'tfrecord' or 'parquet', or remove the output."
             )
         if roles.masks and roles.label:
@@ -50,6 +50,42 @@ class FolderFormat(VersionFormat):
                 f"The format 'folder' contains either classes ({roles.label!r}) or masks "
                 f"({roles.masks[0]!r}). Use format 'webdataset', 'tfrecord' or 'parquet'."
             )
+        if roles.masks and len(roles.images) > 1:
+            raise ArgumentError(
+                f"The format 'folder' contains one image for each mask, but the graph outputs "
+                f"{', '.join(map(repr, roles.images))}. Use format 'webdataset'."
+            )
+
+    def notes(
+        self, roles: Roles, plan: VersionPlan, labels: Mapping[str, Collection[int]]
+    ) -> list[str]:
+        folders = class_folders(plan.classes)
+        found = [
+            f"The class {name!r} is stored as {folder!r}, because its name is not valid for a file."
+            for name, folder in zip(plan.classes, folders, strict=True)
+            if name != folder
+        ]
+        if not roles.label:
+            return found
+        if len(roles.images) > 1:
+            names = ", ".join(map(repr, roles.images))
+            found.append(f"Readers of class folders read {names} as separate images.")
+        numbers = {*range(len(folders)), *set().union(*labels.values())}
+        ordered = [class_folder(folders, each) for each in sorted(numbers)]
+        changed = zip(ordered, sorted(ordered), strict=True)
+        if first := next((name for name, other in changed if name != other), ""):
+            found.append(
+                "ImageFolder of torchvision numbers classes by the order of their names: "
+                f"{first!r} is {sorted(ordered).index(first)} there, {ordered.index(first)} here."
+            )
+        for split, present in labels.items():
+            if missing := [class_folder(folders, each) for each in sorted(numbers - set(present))]:
+                more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+                found.append(
+                    f"{split} has no sample of class {missing[0]!r}{more}. ImageFolder of "
+                    "torchvision numbers the classes after it differently there."
+                )
+        return found
 
     def write(
         self, samples: Iterator[EncodedSample], folder: Path, task: Task, plan: VersionPlan
@@ -86,8 +122,7 @@ def place_of(task: Task, group: str, key: str, ending: str, pictures: Mapping[st
         return f"{task.split}/{group}/{key}.{ending}"
     if ending in pictures:
         return f"{task.split}/{_IMAGES}/{key}.{ending}"
-    output, _, suffix = ending.rpartition(".")
-    return f"{task.split}/{output}/{key}.{suffix}"
+    return f"{task.split}/{ending.partition('.')[0]}/{key}.{ending.rpartition('.')[2]}"
 
 
 FORMAT = FolderFormat()

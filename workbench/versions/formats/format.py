@@ -7,7 +7,7 @@ import io
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +32,14 @@ Parts = Mapping[str, bytes]
 class EncodedSample:
     """A sample whose pictures are encoded, ready to be written.
 
-    ``pictures`` maps the endings of pictures to the names of their outputs.
+    ``pictures`` maps the endings of pictures to the names of their outputs. ``objects`` are COCO
+    annotations without ids, or None if the graph has no objects.
     """
 
     sample: RenderedSample
     parts: Parts
     pictures: Mapping[str, str]
+    objects: Sequence[Mapping[str, Any]] | None = None
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -62,7 +64,9 @@ class VersionFormat(ABC):
     ) -> Iterator[tuple[EncodedSample, dict[str, str]]]:
         """Write the samples of a shard below ``folder``, at their paths in the version.
 
-        Yields each sample, with the path of the file that contains each part, by ending.
+        Yields each sample, with the path of the file that contains each part, by ending. Files in
+        ``WORK`` are for ``finish``, and are not part of the version. A format that does not store
+        the parts as they are replaces them by the values that it stores.
         """
 
     @abstractmethod
@@ -73,6 +77,16 @@ class VersionFormat(ABC):
 
         The bytes are None for a missing file. Raises DataError for a file that cannot be read.
         """
+
+    def notes(
+        self, roles: Roles, plan: VersionPlan, labels: Mapping[str, Collection[int]]
+    ) -> list[str]:
+        """Return sentences on what readers may not expect. ``labels`` are those of each split."""
+        if not roles.has_objects or object_classes(plan, roles) == plan.classes:
+            return []
+        return [
+            "All objects have class 1, 'object', because the graph does not output their labels."
+        ]
 
     def finish(
         self, folder: Path, plan: VersionPlan, records: Callable[[str], Iterator[SampleRecord]]
@@ -97,16 +111,33 @@ def encode(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> EncodedSa
         part = f"{name}.{ending}" if number else ending
         parts[part], pictures[part] = encode_picture(image, plan), name
     for name, mask in sample.masks.items():
-        parts[f"{name}.png"] = encode_mask(mask, sample.source, name)
+        parts[mask_ending(name)] = encode_mask(mask, sample.source, name)
     for name, array in sample.arrays.items():
         parts[f"{name}.npy"] = npy_bytes(array)
     if sample.label is not None:
         parts["cls"] = str(sample.label).encode()
-    if roles.has_objects:
-        parts["json"] = json.dumps(
-            {"annotations": annotations_of(sample, plan, roles)}, ensure_ascii=False
-        ).encode()
-    return EncodedSample(sample, parts, pictures)
+    objects = annotations_of(sample, plan, roles) if roles.has_objects else None
+    if objects is not None or sample.numbers:
+        parts["json"] = json_part(objects, sample.numbers, sample.source)
+    return EncodedSample(sample, parts, pictures, objects)
+
+
+def mask_ending(name: str) -> str:
+    """Return the ending of a mask. Readers of WebDataset recognise it by ``mask`` or ``seg``."""
+    return f"{name}.png" if "mask" in name.lower() or "seg" in name.lower() else f"{name}.mask.png"
+
+
+def json_part(objects: Any, numbers: Mapping[str, Any], source: str) -> bytes:
+    """Return the part ``json`` of a sample: its annotations, and its scalars if there are any."""
+    found = {} if objects is None else {"annotations": objects}
+    if numbers:
+        found["numbers"] = dict(numbers)
+    try:
+        return json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise DataError(
+            f"{source}: an annotation is infinite or not a number. Check the operators before it."
+        ) from None
 
 
 def encode_picture(image: Any, plan: VersionPlan) -> bytes:
@@ -145,28 +176,37 @@ def npy_bytes(array: Any) -> bytes:
 def annotations_of(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> list[dict[str, Any]]:
     """Return the objects of a sample as COCO annotations, without ids.
 
-    ``bbox`` is left, top, width and height in pixels. Points of objects without a box are enclosed
-    by one. Key points that are hidden or outside the image have visibility 0.
+    ``bbox`` is left, top, width and height in pixels. Without boxes, it encloses the points of the
+    object that are in the image, with sides of at least 1, and objects without any are skipped.
+    Key points that are hidden or outside the image have visibility 0. Raises DataError if the
+    outputs do not match.
     """
-    objects = _points_by_object(sample)
-    count = len(sample.boxes) if sample.boxes is not None else len(objects)
+    classes, objects = object_classes(plan, roles), _points_by_object(sample, roles.outlines)
+    highest = max(objects, default=-1)
+    count = highest + 1 if sample.boxes is None else len(sample.boxes)
+    _require_rows(sample, roles, count, highest)
     found = []
     for at in range(count):
-        number = int(sample.labels[at]) if sample.labels is not None else 1
-        one: dict[str, Any] = {"category_id": number}
-        if 0 <= number < len(plan.classes):
-            one["category_name"] = plan.classes[number]
         points, visible = objects.get(at, (np.zeros((0, 2)), np.zeros(0, bool)))
+        outlines = list(_outlines_of(sample, at)) if roles.outlines else []
         if sample.boxes is not None:
             left, top, right, bottom = sample.boxes[at].tolist()
+        elif not visible.any():
+            continue
         else:
-            seen = points[visible] if visible.any() else np.zeros((1, 2))
+            seen = np.clip(points, 0, sample.size) if roles.outlines else points[visible]
             (left, top), (right, bottom) = seen.min(axis=0).tolist(), seen.max(axis=0).tolist()
+            right, bottom = max(right, left + 1), max(bottom, top + 1)
+        number = int(sample.labels[at]) if sample.labels is not None else 1
+        one: dict[str, Any] = {"category_id": number}
+        if 0 <= number < len(classes):
+            one["category_name"] = classes[number]
         one["bbox"] = [round(each, 4) for each in (left, top, right - left, bottom - top)]
-        one["area"] = round((right - left) * (bottom - top), 4)
+        area = sum(map(_area, outlines)) if outlines else (right - left) * (bottom - top)
+        one["area"] = round(area, 4)
         one["iscrowd"] = 0
-        if roles.points and roles.outlines:
-            one["segmentation"] = [_flat(each) for each in _outlines_of(sample, at)]
+        if roles.outlines:
+            one["segmentation"] = [_flat(each) for each in outlines]
         elif roles.points:
             rows = np.concatenate([points, 2.0 * visible[:, None]], axis=1)
             rows[~visible] = 0
@@ -176,12 +216,50 @@ def annotations_of(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> l
     return found
 
 
+def object_classes(plan: VersionPlan, roles: Roles) -> tuple[str, ...]:
+    """Return the class names of objects, by number; one class if the graph outputs no labels."""
+    is_known = roles.box_labels or len(plan.classes) == 2  # the background, and one class
+    return plan.classes if is_known else ("background", "object")
+
+
+def _require_rows(sample: RenderedSample, roles: Roles, count: int, highest: int) -> None:
+    """Raise DataError if there are other numbers of boxes, labels and points."""
+    if highest >= count:
+        raise DataError(
+            f"{sample.source}: {roles.points!r} has points of {highest + 1} objects, but "
+            f"{roles.boxes!r} has {count} boxes. Connect polygons and places of follow_points, so "
+            "that the points of removed boxes are removed."
+        )
+    labels = count if sample.labels is None else len(sample.labels)
+    if labels < count or (sample.boxes is not None and labels > count):
+        raise DataError(
+            f"{sample.source}: {roles.box_labels!r} has {labels} values, but "
+            f"{roles.boxes or roles.points!r} has {count} objects. Use the labels of the same "
+            "follower."
+        )
+    seen = np.size(sample.visible) if sample.visible is not None else None
+    if sample.points is not None and seen not in (None, len(sample.points)):
+        raise DataError(
+            f"{sample.source}: {roles.visible!r} has {seen} values, but {roles.points!r} has "
+            f"{len(sample.points)} points. Use the outputs of one follower."
+        )
+
+
+def _area(outline: Any) -> float:
+    """Return the area of a polygon (n, 2), by the shoelace formula."""
+    (x, y), (after_x, after_y) = outline.T, np.roll(outline, -1, axis=0).T
+    return abs(float((x * after_y - y * after_x).sum())) / 2
+
+
 def _flat(values: Any) -> list[float]:
     return [round(float(each), 4) for each in np.ravel(values)]
 
 
-def _points_by_object(sample: RenderedSample) -> dict[int, tuple[Any, Any]]:
-    """Return the points of each object (n, 2), and which of them are visible (n,)."""
+def _points_by_object(sample: RenderedSample, outlines: bool) -> dict[int, tuple[Any, Any]]:
+    """Return the points of each object (n, 2), and which of them are visible (n,).
+
+    Of outlines, all points count if the outline's bounding box and the image overlap.
+    """
     if sample.points is None:
         return {}
     seen = sample.visible
@@ -193,7 +271,13 @@ def _points_by_object(sample: RenderedSample) -> dict[int, tuple[Any, Any]]:
         return {0: (sample.points, visible)} if len(sample.points) else {}
     found: dict[int, list[slice]] = {}
     for number, first, end in np.asarray(sample.objects).reshape(-1, 3).tolist():
-        found.setdefault(int(number), []).append(slice(int(first), int(end)))
+        if number >= 0 and end > first:  # -1: its box was removed
+            found.setdefault(int(number), []).append(slice(int(first), int(end)))
+    if outlines:
+        for slices in found.values():
+            for each in slices:
+                low, high = sample.points[each].min(axis=0), sample.points[each].max(axis=0)
+                visible[each] = ((high > 0) & (low < (width, height))).all()
     return {
         number: (
             np.concatenate([sample.points[each] for each in slices]),
@@ -208,6 +292,13 @@ def _outlines_of(sample: RenderedSample, at: int) -> Iterator[Any]:
     for number, first, end in np.asarray(sample.objects).reshape(-1, 3).tolist():
         if number == at:
             yield sample.points[int(first) : int(end)]
+
+
+def shard_path(folder: Path, task: Task, suffix: str) -> Path:
+    """Return the path of the file of a shard, and create its folder."""
+    path = folder / task.split / f"{task.name}.{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
 
 
 def write_part(path: Path, part: bytes) -> None:

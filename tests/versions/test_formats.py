@@ -1,0 +1,245 @@
+"""Each format contains the values of the graph, as another library reads them."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import workbench as wb
+from workbench.engine.build.in_process_loader import build_pipeline
+from workbench.sources import open_datasets
+from workbench.versions.manifest import Version, open_version, write_version
+from workbench.versions.outputs import POLYGONS
+from workbench.versions.planning import plan_version, write_inputs
+from workbench.versions.proof import _changed_parts, _changed_whole_files
+from workbench.versions.records import WORK
+from workbench.versions.shard import ShardRenderer, shard_graph, split_data
+
+ANNOTATED = {
+    "copy-paste": "coco/annotations.json",
+    "key-points": "coco/keypoints.json",
+    "mosaic": "coco/annotations.json",
+    "retinanet": "coco/annotations.json",
+    "segmentation": "coco/annotations.json",
+    "ssd": "coco/annotations.json",
+}
+CLASSES = ("background", "triangle", "square", "star", "arrow", "hexagon")
+Sample = dict[str, Any]
+"""``picture``, ``boxes`` (left, top, right, bottom in pixels), ``labels``, ``points`` (x, y, shown)
+and ``masks`` of a sample, as far as a format has them."""
+
+
+def render_here(graph: wb.Graph, folder: Path, data: Path, **options: Any) -> Version:
+    """Render a version in this process."""
+    plan, samples = plan_version(graph, open_datasets(data), **options)
+    (folder / WORK).mkdir(parents=True)
+    write_inputs(folder, plan, samples)
+    renderer = ShardRenderer(folder, 2)
+    for task in plan.tasks():
+        renderer.render(task)
+    write_version(folder, plan)
+    return open_version(folder)
+
+
+@lru_cache(maxsize=1)
+def expected(folder: Path, name: str) -> list[Sample]:
+    """Run the graph of the first shard of a version, and return its outputs in pixels."""
+    plan = open_version(folder).plan
+    task = next(plan.tasks())
+    data = split_data(folder, plan, task)
+    graph = shard_graph(plan, task, data, task, 2)
+    pipe = build_pipeline(graph, data)
+    found: list[Sample] = []
+    while len(found) < plan.splits[0].samples:
+        outputs = [each.as_cpu() for each in pipe.run()]
+        for at in range(len(outputs[0])):
+            values = {n: np.asarray(o[at]) for n, o in zip(graph.outputs, outputs, strict=True)}
+            height, width = values["images"].shape[:2]
+            sides = np.array([width, height] * 2) if name != "retinanet" else 1  # it is in pixels
+            one: Sample = {"picture": values["images"]}
+            if "boxes" in values:
+                one |= {"boxes": values["boxes"] * sides, "labels": values["labels"]}
+            if "masks" in values:
+                one["masks"] = values["masks"][:, :, 0]
+            if "points" in values:
+                shown = values["visible"] & (values["points"] >= 0).all(axis=1)
+                shown &= (values["points"] <= (width, height)).all(axis=1)
+                points = np.where(shown[:, None], values["points"], 0)
+                rows = [slice(first, end) for _, first, end in values[POLYGONS]]
+                objects = [np.column_stack([points[each], shown[each]]) for each in rows]
+                one["points"] = [each for each in objects if each[:, 2].any()]
+            found.append(one)
+    return found[: plan.splits[0].samples]
+
+
+def picture(content: bytes) -> Any:
+    return np.asarray(Image.open(io.BytesIO(content)))
+
+
+def from_coco_objects(objects: list[Any]) -> Sample:
+    boxes = np.array([one["bbox"] for one in objects], float).reshape(-1, 4)
+    boxes[:, 2:] += boxes[:, :2]
+    points = [np.array(one.get("keypoints", [])).reshape(-1, 3) for one in objects]
+    return {
+        "boxes": boxes,
+        "labels": np.array([one["category_id"] for one in objects]),
+        "points": [np.column_stack([each[:, :2], each[:, 2] > 0]) for each in points],
+    }
+
+
+def read_coco(folder: Path) -> dict[str, Sample]:
+    (path,) = (folder / "annotations").iterdir()
+    try:
+        from pycocotools.coco import COCO
+    except ImportError:
+        found = json.loads(path.read_text())
+        images, listed = found["images"], found["annotations"]
+        names = [each["name"] for each in found["categories"]]
+    else:
+        coco = COCO(str(path))
+        images, listed = coco.loadImgs(coco.getImgIds()), coco.loadAnns(coco.getAnnIds())
+        names = [each["name"] for each in coco.loadCats(coco.getCatIds())]
+    assert names in ([*CLASSES[1:]], ["object"])
+    made = {}
+    for each in images:
+        own = [one for one in listed if one["image_id"] == each["id"]]
+        name = each["file_name"]
+        shown = picture((folder / "train" / name).read_bytes())
+        assert shown.shape[:2] == (each["height"], each["width"])
+        made[name.removesuffix(".png")] = {"picture": shown, **from_coco_objects(own)}
+        if (mask := folder / "masks" / "train" / name).is_file():
+            made[name.removesuffix(".png")]["masks"] = picture(mask.read_bytes())
+    return made
+
+
+def read_webdataset(folder: Path) -> dict[str, Sample]:
+    (path,) = (folder / "train").iterdir()
+    found: dict[str, dict[str, bytes]] = {}
+    try:
+        import webdataset
+    except ImportError:
+        with tarfile.open(path) as archive:
+            for member in archive:
+                key, _, ending = member.name.partition(".")
+                found.setdefault(key, {})[ending] = archive.extractfile(member).read()  # type: ignore
+    else:
+        for one in webdataset.WebDataset(str(path), shardshuffle=False):
+            found[one["__key__"]] = {name: one[name] for name in one if name[0] != "_"}
+    made = {}
+    for key, parts in found.items():
+        objects = json.loads(parts["json"])["annotations"] if "json" in parts else []
+        made[key] = {"picture": picture(parts["png"]), **from_coco_objects(objects)}
+        if "masks.png" in parts:
+            made[key]["masks"] = picture(parts["masks.png"])
+    return made
+
+
+READERS: dict[str, Callable[[Path], dict[str, Sample]]] = {
+    "coco": read_coco,
+    "webdataset": read_webdataset,
+}
+
+
+def require_equal(version: Version, wanted: list[Sample]) -> None:
+    """Compare each sample of a version with the outputs of its graph."""
+    found = READERS[version.plan.format](version.path)
+    assert list(found) == [each.key for each in version.records()]
+    assert len(found) == len(wanted)
+    for one, other in zip(found.values(), wanted, strict=True):
+        assert np.array_equal(one["picture"], other["picture"])
+        if "masks" in other:
+            assert np.array_equal(one["masks"], other["masks"])
+        if "boxes" in other:
+            assert one["boxes"].shape == other["boxes"].shape
+            assert np.allclose(one["boxes"], other["boxes"], atol=0.5)
+            assert one["labels"].tolist() == other["labels"].tolist()
+        if "points" in other:
+            assert len(one["points"]) == len(other["points"])
+            for its, theirs in zip(one["points"], other["points"], strict=True):
+                assert np.allclose(its, theirs, atol=0.5)
+
+
+def opened(version: Version) -> Path:
+    """Return the path by which a version is opened as data."""
+    if version.plan.format == "coco":
+        return next((version.path / "annotations").iterdir())
+    return version.path / "train"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("format", READERS)
+@pytest.mark.parametrize("name", ANNOTATED)
+def test_every_annotated_recipe(name: str, format: str, shapes: Path, tmp_path: Path) -> None:
+    if (name, format) == ("segmentation", "coco"):
+        pytest.skip("COCO has no masks of classes")
+    graph = wb.load_recipe(name).with_settings(batch_size=8)
+    version = render_here(graph, tmp_path / name, shapes / ANNOTATED[name], format=format)
+    require_equal(version, expected(version.path, name))
+    again = wb.load_recipe("ssd" if name in ("copy-paste", "mosaic") else name)
+    batch = again.with_settings(batch_size=4).batch(0, data=opened(version))
+    assert len(batch.images) == 4
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """COCO annotations of six small pictures with three objects each."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "images").mkdir()
+    images: list[Any] = []
+    annotations: list[Any] = []
+    for number in range(1, 7):
+        noise = np.random.default_rng(number).integers(0, 256, (36, 48, 3), np.uint8)
+        Image.fromarray(noise).save(folder / "images" / f"{number}.png")
+        images.append({"id": number, "file_name": f"{number}.png", "width": 48, "height": 36})
+        for category, box in enumerate(((0, 0, 8, 6), (16, 10, 14, 12), (36, 30, 12, 6)), 1):
+            left, top, width, height = box
+            corners = [(left, top), (left + width, top), (left + width / 2, top + height)]
+            one = {"image_id": number, "category_id": category, "bbox": box, "iscrowd": 0}
+            outline = [sum(corners, ())]
+            points = [value for corner in corners for value in (*corner, 2)]
+            more = {"segmentation": outline, "keypoints": points, "num_keypoints": 3}
+            annotations.append({"id": len(annotations) + 1, **one, **more})
+    names = {"keypoints": ["a", "b", "c"], "skeleton": []}
+    categories = [{"id": n, "name": name, **names} for n, name in enumerate(CLASSES[1:], 1)]
+    found = {"images": images, "annotations": annotations, "categories": categories}
+    for name in ("annotations.json", "keypoints.json"):
+        (folder / name).write_text(json.dumps(found))
+    return folder
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_boxes_and_damage(format: str, small: Path, tmp_path: Path) -> None:
+    graph = wb.load_recipe("ssd").with_settings(batch_size=4)
+    version = render_here(graph, tmp_path / "v1", small / "annotations.json", format=format)
+    require_equal(version, expected(version.path, "ssd"))
+    shutil.rmtree(version.path / WORK)
+    (task,) = version.plan.tasks()
+    assert not [*_changed_parts(version, task), *_changed_whole_files(version, ())]
+    record = list(version.records())[3]
+    damage(version, record.key)
+    found = [*_changed_parts(version, task), *_changed_whole_files(version, ())]
+    assert record.key in found[0]
+    assert record.source in found[0]
+
+
+def damage(version: Version, key: str) -> None:
+    """Change the class of one object of a sample."""
+    path = opened(version)
+    path = next(path.iterdir()) if path.is_dir() else path
+    content = path.read_bytes()
+    start = content.index(key.encode())
+    if version.plan.format == "coco":
+        number = json.loads(content)["images"][3]["id"]
+        start = content.index(b'"image_id": %d' % number)
+    at = content.index(b'"category_id": ', start) + 15
+    path.write_bytes(content[:at] + b"9" + content[at + 1 :])
