@@ -103,7 +103,8 @@ class Version(DocumentedResult):
 
         ::
 
-            print(wb.open_version("versions/v1").diff("versions/v2"))
+            second = wb.render(graph.flip(), "versions/v2", "photos")
+            print(wb.open_version("versions/v1").diff(second))
         """
         return difference(self, other if isinstance(other, Version) else open_version(other))
 
