@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 import workbench as wb
-from workbench.errors import ArgumentError, EngineError, GraphFaultsError, SaveError
+from workbench.errors import ArgumentError, CancelledError, EngineError, GraphFaultsError, SaveError
 from workbench.versions import processes
 from workbench.versions.formats.format import class_folders, safe_name
 from workbench.versions.plan import Task, divide
@@ -287,7 +287,7 @@ def render_with_kills(
     wb.render(a_graph(data), folder / "v1", copies=2, shard_size=50, workers=workers)
 
 
-def test_a_lost_worker_ends_the_run_and_the_same_call_continues(
+def test_a_lost_worker_or_a_cancellation_ends_the_run_and_the_same_call_continues(
     photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wb.render(a_graph(photos), tmp_path / "whole", copies=2, shard_size=4)
@@ -308,6 +308,13 @@ def test_a_lost_worker_ends_the_run_and_the_same_call_continues(
             a_graph(photos), tmp_path / "v1", copies=2, shard_size=4, workers=1, on_progress=kill
         )
     assert not (tmp_path / "v1").exists()
+
+    def cancel(share: float, text: str) -> None:
+        if share > 0.3:
+            raise CancelledError("Cancelled.")
+
+    with pytest.raises(CancelledError):
+        wb.render(a_graph(photos), tmp_path / "v1", copies=2, shard_size=4, on_progress=cancel)
     wb.render(a_graph(photos), tmp_path / "v1", copies=2, shard_size=4)
     assert contents(tmp_path / "v1") == contents(tmp_path / "whole")
 

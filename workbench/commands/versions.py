@@ -14,12 +14,12 @@ from workbench.versions.formats import FORMATS
 
 
 def _shares(_: click.Context, __: click.Parameter, value: str) -> tuple[float, ...]:
+    from workbench.versions.plan import parse_shares
+
     try:
-        return tuple(float(each) for each in value.split(","))
-    except ValueError:
-        raise click.BadParameter(
-            f"{value!r} is not a list of numbers, such as 0.8,0.1,0.1"
-        ) from None
+        return parse_shares(value)
+    except ArgumentError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command()

@@ -128,6 +128,16 @@ def load_plan(text: bytes) -> VersionPlan:
     return plan
 
 
+def parse_shares(text: str) -> tuple[float, ...]:
+    """Parse the shares of splits, such as ``0.8,0.1,0.1``. Raises ArgumentError."""
+    try:
+        return tuple(float(each) for each in text.split(","))
+    except ValueError:
+        raise ArgumentError(
+            f"split is {text!r}. Use numbers that add up to 1, such as 0.8,0.1,0.1."
+        ) from None
+
+
 def shard_bounds(task: Task, count: int) -> tuple[int, int]:
     """Return the first sample of a shard and the one after its last, as DALI's readers divide."""
     return task.shard * count // task.shards, (task.shard + 1) * count // task.shards

@@ -30,6 +30,10 @@ from workbench.versions.records import WORK, record_path
 _PROGRAM = "from workbench.versions.worker import main; main()"
 
 
+_TICK = 0.2
+"""Seconds without an answer after which progress is reported again."""
+
+
 class ShardWorker:
     """A process that renders one shard after the other, and reports to a queue."""
 
@@ -81,6 +85,7 @@ def render_shards(
 ) -> None:
     """Render those shards that are not complete yet. Raises EngineError if one fails.
 
+    ``on_progress`` is called at least every 0.2 s; an exception that it raises ends the processes.
     ``workers`` is the number of processes, by default one for two cores.
     """
     missing = [task for task in tasks if not record_path(folder, task).is_file()]
@@ -97,7 +102,11 @@ def render_shards(
         running.append(first)
         first.start(waiting[0], _MEASURED)
         while running:
-            worker, answer = answers.get()
+            try:
+                worker, answer = answers.get(timeout=_TICK)
+            except queue.Empty:
+                counter.report()  # which can cancel the run
+                continue
             if worker not in running:
                 continue  # it has no more shards, and was ended
             if answer is None:
@@ -147,7 +156,8 @@ class RunProgress:
         self._bytes = 0.0
         self._start = time.monotonic()
         self._on_progress = on_progress
-        on_progress(0.0, f"0 of {self.total:,} samples")
+        self._text = f"0 of {self.total:,} samples"
+        self.report()
 
     def require_space(self, folder: Path, per_sample: float) -> None:
         """Raise SaveError if the samples do not fit on the disk. Restarts the clock."""
@@ -159,14 +169,18 @@ class RunProgress:
                 f"{folder} needs about {size_text(needed)}, but {size_text(free)} are free. Free "
                 "some space, or use quality, for JPEG instead of PNG."
             )
-        self._report()
+        self._update()
 
     def add(self, count: int) -> None:
         """Count rendered samples."""
         self.done += count
-        self._report()
+        self._update()
 
-    def _report(self) -> None:
+    def report(self) -> None:
+        """Report the progress again, so that the callback can cancel the run."""
+        self._on_progress(self.done / self.total, self._text)
+
+    def _update(self) -> None:
         spent = time.monotonic() - self._start
         text = f"{self.done:,} of {self.total:,} samples"
         if self.done and spent > 0:
@@ -175,7 +189,8 @@ class RunProgress:
             text += f", {rate:,.0f}/s, {duration_text(left)} left"
         if self._bytes:
             text += f", {size_text(self._bytes * self.total)} in all"
-        self._on_progress(self.done / self.total, text)
+        self._text = text
+        self.report()
 
 
 def size_text(size: float) -> str:

@@ -19,7 +19,7 @@ import msgspec
 from workbench.arguments import checked
 from workbench.catalog import load_catalog
 from workbench.engine.protocol.progress import Progress, one_line_interrupt, with_progress_bar
-from workbench.errors import ArgumentError, DataError, EngineError
+from workbench.errors import ArgumentError, CancelledError, DataError, EngineError
 from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.graph.resolved import resolve
@@ -144,6 +144,8 @@ def prove(
             count, own = _rendered_differences(found, place, task)
             rendered += count
             differences += own
+    except CancelledError:
+        raise
     except (DataError, EngineError) as error:
         failure = str(error)
     finally:

@@ -61,6 +61,7 @@ def render(
     number of processes; with ``ray`` (``auto``, ``local`` or an address), shards are tasks of a Ray
     cluster. ``data`` is any data in files, by default the data of the graph.
 
+    An exception raised by ``on_progress``, such as CancelledError, ends the run within a second.
     The folder appears when it is complete. After an interruption, the same call continues, and the
     bytes are those of an uninterrupted run. Raises ArgumentError, GraphFaultsError or DataError for
     what cannot be rendered, SaveError for a folder with other files, EngineError if a shard fails.

@@ -10,6 +10,7 @@ from workbench.ui.canvas import canvas_actions, canvas_annotations, insertions, 
 from workbench.ui.contract.action import Action, tag_of
 from workbench.ui.data import data_actions
 from workbench.ui.export import export_actions as export
+from workbench.ui.export import version_job
 from workbench.ui.inspector import argument_actions, condition_actions, inspector_actions
 from workbench.ui.preview import batch_search, comparison_job, verification_job, view_actions
 from workbench.ui.results import result_actions
@@ -97,6 +98,7 @@ ACTIONS: dict[str, list[type[Action]]] = {
         export.SaveCode,
         export.DownloadCode,
         export.SaveFileList,
+        *declared_in(version_job),
         selection.SelectNode,
     ],
     "data": [

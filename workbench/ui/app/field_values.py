@@ -35,6 +35,7 @@ from workbench.ui.contract.payloads import Status, argument_entries, recipe_line
 from workbench.ui.contract.selected_samples import selected_samples
 from workbench.ui.data.data_panel import DataPanel, data_parameters
 from workbench.ui.export.exports import target_entries
+from workbench.ui.export.version_job import SessionVersions
 from workbench.ui.inspector.argument_rows import inspector_view
 from workbench.ui.inspector.block_payloads import scope_entries
 from workbench.ui.preview import presenters
@@ -54,6 +55,7 @@ from workbench.ui.state.view_state import (
 )
 from workbench.ui.storage.saved_samples import saved_sample_entries
 from workbench.ui.storage.saved_snippets import snippet_entries
+from workbench.versions.formats import FORMATS
 
 Fields = dict[str, dict[str, Any]]
 """Field values by component and field name."""
@@ -84,7 +86,11 @@ def constant_fields(catalog: Catalog, machine: Machine, roots: Roots | None = No
             "templates": template_entries(load_templates().values()),
             "recipes": recipe_lines(presenters.recipe_entries()),
         },
-        "code": {"targets": target_entries(), "save_folder": save_folder},
+        "code": {
+            "targets": target_entries(),
+            "save_folder": save_folder,
+            "formats": list(FORMATS),
+        },
         "inspector": {"augmentations": dict(NAMED), "policies": list(POLICIES)},
         "preview": {"limits": {"batch": MOST_BATCH, "seed": SETTINGS["seed"][1]}},
     }
@@ -404,7 +410,10 @@ def _duration(milliseconds: float) -> str:
 
 
 def running_work(
-    speed: SpeedPanel, verification: SessionVerification, data_panel: DataPanel
+    speed: SpeedPanel,
+    verification: SessionVerification,
+    versions: SessionVersions,
+    data_panel: DataPanel,
 ) -> list[payloads.RunningWork]:
     """Return an entry for each long-running task, with its tab and progress."""
     found: list[payloads.RunningWork] = []
@@ -412,6 +421,8 @@ def running_work(
         found.append({"tab": "speed", "text": run.part, "share": run.share})
     if (task := verification.running) is not None:
         found.append({"tab": "preview", "text": "comparison", "share": task.share})
+    if (rendered := versions.running) is not None:
+        found.append({"tab": "code", "text": rendered.name, "share": rendered.share})
     if (share := data_panel.checked_share) is not None:
         found.append({"tab": "data", "text": "file check", "share": share})
     return found

@@ -127,6 +127,7 @@ class ModelSession:
             elif found is not None:
                 self._offer(found)
             model.verification.attach(self.owner)
+            model.versions.attach(self.owner)
         for entry in unsent:
             component, field = str(entry.get("component")), entry.get("field")
             if isinstance(field, str):

@@ -47,6 +47,7 @@ from workbench.ui.contract.payloads import status_fields
 from workbench.ui.data.data_panel import DataPanel
 from workbench.ui.export.exports import Exports
 from workbench.ui.export.output_paths import OutputPath
+from workbench.ui.export.version_job import SessionVersions
 from workbench.ui.jobs.background_results import BackgroundResults
 from workbench.ui.jobs.previewer import Outcome, Previewer
 from workbench.ui.preview.background_previews import BackgroundPreviews
@@ -152,6 +153,7 @@ class ViewModel:
             self.background = BackgroundResults(self.previewer, self.lock, self._refresh_soon)
             self.background_previews = BackgroundPreviews(self.background, self.catalog)
             self.verification = SessionVerification(self.lock, self._refresh, roots=roots)
+            self.versions = SessionVersions(self.lock, self._refresh)
             self.share_image_job = ShareImageJob(
                 self.engine, self.lock, self._refresh, self._on_shared
             )
@@ -310,6 +312,7 @@ class ViewModel:
             last_first.callback(self.share_image_job.close)
             last_first.callback(self.previewer.close)
             last_first.callback(self.verification.cancel)
+            last_first.callback(self.versions.cancel)
             last_first.callback(self.speed.cancel)
             last_first.callback(self.results.close)
             if leave_measurement:
@@ -323,6 +326,7 @@ class ViewModel:
         with self.lock:
             self.speed.detach()
             self.verification.detach()
+            self.versions.detach()
 
     def handle_outbox(self, component: str, outbox: Any) -> None:
         """Apply the new entries of a component's outbox, and acknowledge them."""
@@ -574,12 +578,14 @@ class ViewModel:
             verification = self.verification.entry(active, data)
             return {"preview": self.comparison.fields(self.state) | {"verification": verification}}
 
-        shown["tabs"] |= {"work": running_work(self.speed, self.verification, self.data_panel)}
+        tasks = self.speed, self.verification, self.versions, self.data_panel
+        shown["tabs"] |= {"work": running_work(*tasks)}
         parts: dict[str, Callable[[], Fields]] = {
             "speed": measured,
             "comparison": compared,
             "code": lambda: {
                 "code": self.exports.fields(self.state, self.history.layout, self.data_panel)
+                | {"version": self.versions.entry(active, data)}
             },
             "results": lambda: {"results": self.results.fields()},
             "background": lambda: self.background_previews.fields(self.state, stale),

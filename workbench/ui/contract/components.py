@@ -421,6 +421,9 @@ class Code(Fields):
     save_folder: str = ""
     """Default folder for saved files."""
     overwrite: payloads.OverwriteQuestion | Empty = {}
+    version: payloads.VersionEntry | Empty = {}
+    formats: list[str] = []
+    """Formats of dataset versions."""
 
 
 class Data(Fields):

@@ -47,6 +47,19 @@ class OverwriteQuestion(TypedDict):
     message: str
 
 
+class VersionEntry(TypedDict):
+    """Dataset version that was rendered last, or its proof."""
+
+    state: Literal["none", "running", "done", "failed"]
+    text: str
+    """Current step, or the result."""
+    share: float
+    """Progress from 0 to 1."""
+    lines: list[str]
+    """Path and content of the complete version, and differences that the proof found."""
+    provable: bool
+
+
 class TextFile(TypedDict):
     """Text file for download."""
 

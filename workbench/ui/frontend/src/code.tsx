@@ -5,6 +5,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Listing } from "./code/listing";
 import { readable } from "./code/readableText";
 import { Targets } from "./code/targets";
+import { DatasetVersion } from "./code/version";
 import { WordButton } from "./lib/button";
 import { component, type PanelProps } from "./lib/component";
 import { copyText, download } from "./lib/files";
@@ -156,6 +157,7 @@ function Code({ link, root }: PanelProps<"code">) {
         </div>
         <OverwriteQuestion question={question} overwrite={overwrite} />
       </div>
+      <DatasetVersion link={link} />
       <Fault link={link} />
       <p class="wb-stale" role="note" data-wb="notes" hidden={!notes.length}>
         <Icon name="warn" size={14} />

@@ -89,6 +89,15 @@ export interface OverwriteQuestion {
   message: string;
 }
 
+/** Dataset version that was rendered last, or its proof. */
+export interface VersionEntry {
+  state: "none" | "running" | "done" | "failed";
+  text: string;
+  share: number;
+  lines: string[];
+  provable: boolean;
+}
+
 /** Text file for download. */
 export interface TextFile {
   number: number;
@@ -1423,6 +1432,8 @@ export interface CodeFields {
   message: string;
   save_folder: string;
   overwrite: Partial<OverwriteQuestion>;
+  version: Partial<VersionEntry>;
+  formats: string[];
 }
 
 export interface CodeActions {
@@ -1430,6 +1441,9 @@ export interface CodeActions {
   save: { path: string; overwrite?: boolean };
   download: { file: string };
   save_file_list: { path: string; overwrite?: boolean };
+  render_version: { path: string; format: string; copies: number; split: string; quality: number | null; originals: boolean };
+  prove_version: {};
+  cancel_version: {};
   select: { node: string };
 }
 
