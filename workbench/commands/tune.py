@@ -68,6 +68,11 @@ EXECUTORS = CHOICES["executor"]
     show_default=True,
     help="Tune decoding alone, or the whole pipeline.",
 )
+@click.option(
+    "--no-cpu-share",
+    is_flag=True,
+    help="Leave idle CPU cores to the training process: do not try cpu_share.",
+)
 @click.option("--exhaustive", is_flag=True, help="Measure all settings. Takes five times as long.")
 @click.option(
     "--seconds",
@@ -89,6 +94,7 @@ def tune(
     executors: tuple[str, ...] | None,
     files: tuple[str, ...] | None,
     regime: str,
+    no_cpu_share: bool,
     exhaustive: bool,
     seconds: float | None,
     memory: float | None,
@@ -99,7 +105,7 @@ def tune(
     """Find the fastest settings of a graph.
 
     Varies threads, pipelines, batch size and prefetch depth; on a GPU also hw_decoder_load,
-    executor and dont_use_mmap. Writes a graph or a script with the best settings.
+    executor, dont_use_mmap and cpu_share. Writes a graph or a script with the best settings.
 
     Example:  workbench tune imagenet-train --data photos -o tuned.json
     """
@@ -147,6 +153,7 @@ def tune(
         if exhaustive
         else TuningExperiment(*given, name=options.name, seconds=seconds, **cast(Any, limits))
     )
+    run.tries_cpu_share = not no_cpu_share
     report = run_with_bar(run)
     print_rows(report, [row for row in report.measurements if not row.probe])
     first = {row.reason: row for row in reversed(report.measurements) if row.probe and row.reason}

@@ -52,7 +52,9 @@ def test_batches_0_1_and_7_are_those_of_the_script(
             assert same(found[port].arrays(), theirs), (batch, port)
 
 
-@pytest.mark.parametrize(("name", "pipelines"), [("rand-augment", 1), ("imagenet-train", 2)])
+@pytest.mark.parametrize(
+    ("name", "pipelines"), one_in(2, [("imagenet-train", 2), ("rand-augment", 1)])
+)
 def test_preview_and_script_select_the_same_images_for_the_cpu(
     name: str, pipelines: int, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -319,7 +319,8 @@ class TuningExperiment(GridExperiment):
         Returns the settings to compare, fastest first, and the reason if idle cores are too few.
         """
         fastest = next((row for row in probes.rows if best and row.config == best[0]), None)
-        if fastest is None or fastest.cpu_cores is None or len(self.grid.cpu_share) > 1:
+        tries = self.tries_cpu_share and len(self.grid.cpu_share) == 1
+        if not tries or fastest is None or fastest.cpu_cores is None:
             return best, ""
         config, cores = fastest.config, self.prepared.machine.cores
         if any(share_faults(with_config(self.resolved, replace(config, cpu_share=1)))):
