@@ -200,6 +200,8 @@ def test_the_table_the_record_and_the_graph(
     assert done.exit_code == 0, done.output
     for name in NAMES:
         assert name in done.stdout
+    assert "crop-in-decoder: none in 24 samples" not in done.stderr, "made up, and so not compared"
+    assert "colour-after-crop, crop-in-decoder: 3.00 times the speed" in done.stderr.splitlines()
     assert "applied: colour-after-crop, crop-in-decoder" in done.stdout
     assert ops(load_graph(output.read_text()))[1:] == [
         "decoders.image_crop",
@@ -223,3 +225,5 @@ def test_what_is_not_there_is_told_at_once_or_with_the_reason(
     assert refused.exit_code == 1
     assert "There is no proposal" in refused.output
     assert "(slower: 0.67 times)" in refused.output
+    small = optimise(photos, tmp_path, "--for", "memory")
+    assert "peak memory: 954 MiB instead of 954 MiB" in small.stdout

@@ -261,6 +261,7 @@ class OptimisationExperiment(SpeedExperiment):
                 names = chain.names[: place + 1]
                 ratio = ratio_of(row, chain.rows[0], self.objective)
                 self._search.add(chain.steps[place], names, ratio)
+                self._report_ratio(names, row, chain.rows[0])
         self._rejected |= {one.name: one for one in proposals if one.rejected}
         kept = tuple(one.name for one in proposals if not one.rejected)
         if kept == chain.names[: len(kept)]:  # the rejected ones come last
@@ -282,7 +283,9 @@ class OptimisationExperiment(SpeedExperiment):
                 break
             self._searches += 1
             self._measuring = Chain()
-            entries = [self.entry(base.config, each.label, each.graph) for each in chosen]
+            entries = [
+                self.entry(base.config, ", ".join(each.names), each.graph) for each in chosen
+            ]
             rows = self.measure([base, *entries], self._part(f"{len(entries)} other orders"), how)
             for chain, row in zip(chosen, rows[1:], strict=True):
                 self._add_tried(chain, row, rows[0])
@@ -320,11 +323,16 @@ class OptimisationExperiment(SpeedExperiment):
             return
         ratio = ratio_of(row, first, self.objective)
         self._search.add(chain.steps[-1], chain.names, ratio)
-        text = ratio_text(ratio, self.objective)
+        text = self._report_ratio(chain.names, row, first)
+        self._tried.append({"names": list(chain.names), "ratio": ratio, "text": text})
+
+    def _report_ratio(self, names: Names, row: Measurement, first: Measurement) -> str:
+        """Report and return the ratio of a sequence to the original graph as text."""
+        text = ratio_text(ratio_of(row, first, self.objective), self.objective)
         if self.objective == "speed":
             text = f"{paired_ratio(row.imgs_per_s, first.imgs_per_s).text()} times the speed"
-        self._tried.append({"names": list(chain.names), "ratio": ratio, "text": text})
-        self.on_result(f"{chain.label}: {text}")
+        self.on_result(f"{', '.join(names)}: {text}")
+        return text
 
     def _lateness_reason(self, step: CandidateRewrite, share: float) -> str:
         """Return why there is no time to compare a rewrite, or an empty string.

@@ -33,10 +33,6 @@ class Chain:
         return tuple(step.name for step in self.steps)
 
     @property
-    def label(self) -> str:
-        return ", ".join(self.names)
-
-    @property
     def graph(self) -> Graph:
         """The graph after all rewrites."""
         return self.steps[-1].graph

@@ -162,10 +162,16 @@ class Optimisation:
             found.append("  no rewrite remained to be measured")
         if self.total is not None and self.proposals:
             found.append(f"  {'all together':31}{speedup_text(self.total)}")
-        return found + [f"  {line}" for line in self._search_lines()]
+        return found + [f"  {line}" for line in self.search_lines]
 
-    def _search_lines(self) -> list[str]:
-        """Return lines about memory, other measured sequences, and the sampling error."""
+    @property
+    def search_lines(self) -> list[str]:
+        """Lines about the peak memory, other measured sequences, and the sampling error.
+
+        ::
+
+            print(found.search_lines)
+        """
         record = self.report.extra.get("optimise", {})
         memory, tried, sampling = (record.get(key) for key in ("memory", "tried", "sampling"))
         found = []

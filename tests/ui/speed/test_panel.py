@@ -380,12 +380,15 @@ def test_how_long_a_measurement_takes_is_said_before_and_can_be_limited(bed: Bed
     assert set(estimates["usual"]) == set(estimates["quick"]) == parts
     graph, data = bed.graph, bed.data
     tuner = tuner_for({**TRY, "search": "tuner"}, graph, data, NO_GPU, 120.0)
-    rewrites = experiment_for("rewrites", graph, data, "usual", NO_GPU, seconds=60.0)
+    limits = (60.0, "memory")
+    rewrites = experiment_for("rewrites", graph, data, "usual", NO_GPU, (), *limits)
     assert isinstance(tuner, TuningExperiment)
     assert isinstance(rewrites, OptimisationExperiment)
-    assert (tuner.seconds, rewrites.seconds) == (120.0, 60.0)
+    assert (tuner.seconds, rewrites.seconds, rewrites.objective) == (120.0, *limits)
     bed.do("tune", search="tuner", seconds=3.0, **TRY)
     assert "seconds is 3.0. Use 20" in bed["message"]
+    bed.do("measure", what="rewrites", objective="size")
+    assert "objective" in bed["message"]
 
 
 def test_memory_and_decoders_are_predicted(bed: Bed) -> None:

@@ -395,3 +395,5 @@ class RewritesView(TypedDict):
     """Measured speed-up of an identical copy of the graph, as text; it shows the noise."""
     total: str
     """Speed-up of all proposed rewrites together, as text; empty if no rewrite is proposed."""
+    notes: list[str]
+    """Peak memory, other measured orders, and the sampling error of the graph."""

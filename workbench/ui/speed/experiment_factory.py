@@ -39,6 +39,7 @@ from workbench.graph.model import DecodeDevice, Graph
 from workbench.graph.model.bounds import FILES
 from workbench.graph.resolved import ResolvedGraph
 from workbench.optimiser import OptimisationExperiment
+from workbench.optimiser.proposal import Objective
 from workbench.sources import Datasets
 from workbench.ui.contract.speed_payloads import SpeedLimits
 
@@ -88,11 +89,12 @@ def experiment_for(
     machine: Machine,
     peers: Sequence[str] = (),
     seconds: float | None = None,
+    objective: str = "speed",
 ) -> SpeedExperiment:
     """Create the experiment for a part of the panel. If ``peers`` is empty, all peers are measured.
 
-    ``seconds`` is the time limit of ``rewrites``; None means no limit. Raises GraphEditError for an
-    invalid request.
+    ``seconds`` and ``objective`` are the time limit and the objective of ``rewrites``; None means
+    no limit. Raises GraphEditError for an invalid request.
     """
     measurement_config = MEASUREMENT_CONFIGS[effort]
     match measurement:
@@ -101,7 +103,8 @@ def experiment_for(
         case "stages":
             return StageCostExperiment(graph, data, measurement_config=STAGE_CONFIGS[effort])
         case "rewrites":
-            return OptimisationExperiment(graph, data, seconds=seconds)
+            wanted = cast(Objective, objective)  # checked there
+            return OptimisationExperiment(graph, data, seconds=seconds, objective=wanted)
         case "peers":
             devices: tuple[DecodeDevice, ...] = ("cpu",) if machine.no_gpu else ("cpu", "mixed")
             how = config_within(PEER_SECONDS[effort])

@@ -27,7 +27,7 @@ from workbench.ui.speed.chart_payloads import (
 def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) -> RewritesView:
     """Return the payload of an optimiser's record. ``nodes`` of proposals refer to ``graph``."""
     if graph is None or "optimise" not in report.extra:
-        return {"on": [on], "rewrites": [], "control": "", "total": ""}
+        return {"on": [on], "rewrites": [], "control": "", "total": "", "notes": []}
     found = optimisation_of(graph, report)
     titles = {one.name: one.title for one in found.proposals}
     pictures = found.pictures
@@ -41,6 +41,7 @@ def rewrites_view(on: MeasuredOn, report: Report, graph: Graph | None = None) ->
         ],
         "control": " ".join(gains[0]).strip(),
         "total": " ".join(gains[1]) if found.proposals else "",
+        "notes": found.search_lines,
     }
 
 
@@ -56,7 +57,8 @@ def rewrites_so_far(report: Report, graph: Graph, earlier: str = "") -> Rewrites
     if any(row.rounds for row in report.measurements):
         known = f"{rounds_text(report)} measured so far"
     on = marked_as_partial(measured_on("", report, earlier), known)
-    return {"on": [on], "rewrites": entries, "control": "", "total": ""}
+    notes = found.search_lines
+    return {"on": [on], "rewrites": entries, "control": "", "total": "", "notes": notes}
 
 
 def with_rewrites(report: Report, graph: Graph, names: Sequence[str]) -> Graph:

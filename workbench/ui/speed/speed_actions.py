@@ -48,13 +48,14 @@ class Measure(SpeedAction, tag="measure", frozen=True):
     """Names of the peers to measure; empty for all."""
     seconds: float = 0.0
     """Time limit of ``rewrites`` in seconds; 0 for no limit."""
+    objective: str = "speed"
+    """What ``rewrites`` should improve: ``speed`` or ``memory``."""
 
     def act(self, panel: SpeedPanel, graph: Graph, data: Datasets) -> str | None:
         part = "scaling" if self.what in ("threads", "pipelines", "workers") else self.what
-        effort, machine, limit = panel.effort, panel.machine, self.seconds or None
-        return panel.start(
-            part, lambda: experiment_for(self.what, graph, data, effort, machine, self.peers, limit)
-        )
+        given = graph, data, panel.effort, panel.machine, self.peers
+        limit, objective = self.seconds or None, self.objective
+        return panel.start(part, lambda: experiment_for(self.what, *given, limit, objective))
 
 
 class Tune(SpeedAction, tag="tune", frozen=True):

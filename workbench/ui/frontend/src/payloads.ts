@@ -1090,6 +1090,7 @@ export interface RewritesView {
   rewrites: RewriteEntry[];
   control: string;
   total: string;
+  notes: string[];
 }
 
 /** Top bar: title, data, device, undo and redo, state of the worker, and files. */
@@ -1233,7 +1234,7 @@ export interface CanvasActions {
   open: { path: string };
   give_masks: {};
   verify: {};
-  measure: { what: string; peers?: string[]; seconds?: number };
+  measure: { what: string; peers?: string[]; seconds?: number; objective?: string };
   predict: { what: "memory" | "decoders" };
   undo: {};
   redo: {};
@@ -1396,7 +1397,7 @@ export interface SpeedFields {
 }
 
 export interface SpeedActions {
-  measure: { what: string; peers?: string[]; seconds?: number };
+  measure: { what: string; peers?: string[]; seconds?: number; objective?: string };
   tune: { search: string; threads: string; batches: string; prefetch: string; loads: string; pipelines: string; files: string; memory: string; seconds?: number };
   predict: { what: "memory" | "decoders" };
   cancel: {};

@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import type { RewriteEntry, RewritesView } from "../payloads";
 import { WordButton } from "../lib/button";
+import { Select } from "../lib/fields";
 import { useField } from "../lib/hooks";
 import { Icon } from "../lib/icons";
 import { Head, StartButton, TimeLimit, Unmeasured, type Speed } from "./controls";
@@ -10,20 +11,31 @@ import { PartialMark } from "./notes";
 import { isStale, Provenance } from "./provenance";
 import { Table, Wide } from "./table";
 
+const OBJECTIVES = [["speed", "for speed"], ["memory", "for memory"]] as const;
+
 export function Rewrites({ link }: { link: Speed }) {
   const view = useField(link, "rewrites", {}) as Partial<RewritesView>;
   const known = !!view.on?.length;
   const [seconds, setSeconds] = useState(0);
+  const [objective, setObjective] = useState("speed");
   return (
     <>
       <Head line="Equivalent graphs, each measured and compared with the current graph on your data.">
+        <Select
+          class="wb-val wb-speed-limit"
+          name="Objective"
+          data-wb="objective"
+          options={OBJECTIVES}
+          value={objective}
+          choose={setObjective}
+        />
         <TimeLimit limit={seconds} choose={setSeconds} />
         <StartButton
           link={link}
           words="Find"
           what="rewrites"
           limit={seconds}
-          run={() => link.ask("measure", { what: "rewrites", seconds })}
+          run={() => link.ask("measure", { what: "rewrites", seconds, objective })}
         />
       </Head>
       <div data-wb="figure" data-stale={isStale(view.on)} hidden={!known}>
@@ -61,6 +73,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
             )}
           </p>
           <p class="wb-muted">{view.control && `unchanged graph ${view.control}`}</p>
+          <SearchNotes notes={view.notes} />
         </div>
         <button
           class="wb-btn"
@@ -143,7 +156,20 @@ function RewriteProgress({ view }: { view: RewritesView }) {
           })}
         />
       </Wide>
+      <SearchNotes notes={view.notes} />
       <Provenance all={view.on} />
+    </>
+  );
+}
+
+function SearchNotes({ notes }: { notes: string[] }) {
+  return (
+    <>
+      {notes.map((note) => (
+        <p key={note} class="wb-muted" data-wb="search-note">
+          {note}
+        </p>
+      ))}
     </>
   );
 }
