@@ -58,8 +58,9 @@ class Plain:
         command += ["--device", device, "--batch-size", str(batch_size)]
         command += ["--threads", str(threads), "--seconds", str(MEASUREMENT_CONFIG.round_seconds)]
         self._process = subprocess.Popen(
-            command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+            command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            start_new_session=True,  # as a worker: the scheduler may share the cores by session
+        )  # fmt: skip
         self.rates: list[float] = []
 
     def turn(self) -> None:

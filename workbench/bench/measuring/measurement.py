@@ -68,7 +68,7 @@ class Measurement:
     ::
 
         for each in report.measurements:
-            print(each.name, each.median, "imgs/s")
+            print(each.name, each.rate_text)
     """
 
     config: Config
