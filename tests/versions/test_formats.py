@@ -41,7 +41,7 @@ and ``masks`` of a sample, as far as a format has them."""
 
 def render_here(graph: wb.Graph, folder: Path, data: Path, **options: Any) -> Version:
     """Render a version in this process."""
-    plan, samples = plan_version(graph, open_datasets(data), **options)
+    plan, samples, _ = plan_version(graph, open_datasets(data), **options)
     (folder / WORK).mkdir(parents=True)
     write_inputs(folder, plan, samples)
     renderer = ShardRenderer(folder, 2)

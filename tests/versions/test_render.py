@@ -19,8 +19,10 @@ from PIL import Image
 import workbench as wb
 from workbench.errors import ArgumentError, CancelledError, EngineError, GraphFaultsError, SaveError
 from workbench.versions import processes
+from workbench.versions.estimate import estimate_version
 from workbench.versions.formats.format import class_folders, safe_name
 from workbench.versions.plan import Task, divide
+from workbench.versions.planning import plan_version
 
 CLASSES = ("bee", "cat")
 
@@ -167,6 +169,17 @@ def test_a_class_folder_of_a_difficult_name(tmp_path: Path) -> None:
     assert any("'a: b' is stored as 'a%3A b'" in note for note in made.notes)
 
 
+def test_a_list_of_files_is_rendered_and_kept(photos: Path, tmp_path: Path) -> None:
+    files = sorted(map(str, photos.rglob("*.png")))[:5]
+    labels = [0, 1, 0, 1, 1]
+    graph = wb.read(list(zip(files, labels, strict=True))).decode().resize(size=(20, 20))
+    made = wb.render(graph, tmp_path / "v1")
+    assert {each.source: each.label for each in made.records()} == dict(
+        zip(files, labels, strict=True)
+    )
+    assert wb.prove(made, share=1).proven
+
+
 def test_a_folder_with_other_files_is_refused(photos: Path, tmp_path: Path) -> None:
     (tmp_path / "v1").mkdir()
     (tmp_path / "v1" / "thesis.txt").write_text("mine")
@@ -224,6 +237,23 @@ def test_what_cannot_be_rendered_is_refused(photos: Path, tmp_path: Path) -> Non
     with pytest.raises(ArgumentError, match=r"Save the images to a folder"):
         wb.render(wb.read(arrays).decode().resize(size=(4, 4)), tmp_path / "v1")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_dry_run_names_files_size_and_time(photos: Path, tmp_path: Path) -> None:
+    graph = a_graph(photos)
+    plan, samples, data = plan_version(graph, graph.datasets or {}, copies=3, shard_size=4)
+    found = estimate_version(plan, samples, data, 2)
+    made = wb.render(graph, tmp_path / "v1", copies=3, shard_size=4)
+    written = contents(tmp_path / "v1")
+    assert (found.samples, found.shards) == (36, 9)
+    assert found.files == len(written)
+    stored = sum(len(each) for name, each in written.items() if name.endswith(".png"))
+    assert found.bytes_per_sample == pytest.approx(stored / 36, rel=0.05)
+    records = sum(len(each) for name, each in written.items() if name.endswith(".jsonl"))
+    assert found.record_bytes == pytest.approx(records / 36, rel=0.2)
+    assert found.time_on(1) > found.time_on(8) > 0
+    assert "64 machines" in found.lines()[-1]
+    assert made.samples["train"] == found.samples
 
 
 def test_too_little_space_is_found_before_the_run(
@@ -294,9 +324,9 @@ def test_a_lost_worker_or_a_cancellation_ends_the_run_and_the_same_call_continue
     workers: list[processes.ShardWorker] = []
     start = processes.ShardWorker.start
 
-    def watched(self: processes.ShardWorker, task: Task, limit: int = 0) -> None:
+    def watched(self: processes.ShardWorker, task: Task, measured: bool = False) -> None:
         workers.append(self)
-        start(self, task, limit)
+        start(self, task, measured)
 
     def kill(share: float, text: str) -> None:
         if share > 0.3:

@@ -58,6 +58,7 @@ def _shares(_: click.Context, __: click.Parameter, value: str) -> tuple[float, .
 @click.option("--shard-size", type=int, help="Samples per shard. Default: 1000 or more.")
 @click.option("--workers", type=int, help="Processes. Default: one for two cores.")
 @click.option("--ray", default="", metavar="ADDRESS", help="Run on Ray: auto, or an address.")
+@click.option("--dry-run", is_flag=True, help="Print files, size and time, and write nothing.")
 @click.option("--prove", "proved", metavar="DIR", help="Check a version instead of rendering.")
 @click.option("--share", default=0.01, show_default=True, help="Share of the version to check.")
 @report_errors
@@ -75,6 +76,7 @@ def render(
     shard_size: int | None,
     workers: int | None,
     ray: str,
+    dry_run: bool,
     proved: str | None,
     share: float,
 ) -> None:
@@ -87,6 +89,8 @@ def render(
     """
     from workbench.engine.protocol.exit_status import printable
     from workbench.engine.protocol.progress import share_bar
+    from workbench.versions.estimate import estimate_version
+    from workbench.versions.planning import plan_version
     from workbench.versions.proof import prove
     from workbench.versions.render import render as render_version
 
@@ -106,12 +110,29 @@ def render(
         if not proof.proven:
             raise SystemExit(1)
         return
-    if not graph or not output:
+    if not graph or not (output or dry_run):
         raise click.UsageError(
             "Pass GRAPH and -o DIR to render, or --prove DIR to check a version."
         )
     opened, datasets = opened_on(load_source_graph(graph), data)
     other = opened_on(load_source_graph(evaluation), data)[0] if evaluation else None
+    if dry_run:
+        plan, samples, found = plan_version(
+            opened,
+            datasets,
+            copies=copies,
+            format=kind,
+            split=split,
+            originals=originals,
+            quality=quality,
+            arrays=arrays,
+            shard_size=shard_size,
+            evaluation=other,
+        )
+        for line in (*estimate_version(plan, samples, found, workers).lines(), *plan.notes):
+            click.echo(printable(line))
+        return
+    assert output
     with share_bar() as on_progress:
         version = render_version(
             opened,

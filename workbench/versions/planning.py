@@ -38,7 +38,6 @@ from workbench.sources import (
     dump_file_list,
     list_samples,
     load_source,
-    open_datasets,
     require_dataset,
     write_remaining,
 )
@@ -51,6 +50,7 @@ from workbench.versions.plan import (
     divide,
 )
 from workbench.versions.records import WORK, file_hash, write_complete
+from workbench.versions.shard import list_file, open_plan_data
 
 SHARD_SIZE = 1000
 """Default number of samples per shard."""
@@ -71,8 +71,8 @@ def plan_version(
     arrays: bool = False,
     shard_size: int | None = None,
     evaluation: Graph | None = None,
-) -> tuple[VersionPlan, list[Sample]]:
-    """Return the plan of a version, and the samples of its main data. Nothing is written.
+) -> tuple[VersionPlan, list[Sample], Datasets]:
+    """Return the plan of a version, the samples of its main data, and all data. Writes nothing.
 
     Raises the errors of ``render`` that are known in advance.
     """
@@ -113,7 +113,7 @@ def plan_version(
         )
     plan = VersionPlan(
         {key: graph_to_json(each) for key, each in graphs.items()},
-        {key: f"{each.kind}:{each.place}" for key, each in data.items()},
+        {key: data_text(key, each) for key, each in data.items()},
         {key: data_hash(each, samples if key == name else None) for key, each in data.items()},
         name,
         planned,
@@ -136,7 +136,7 @@ def plan_version(
         roles = roles_of(ResolvedGraph(made, load_catalog()))
         writer.require(roles, plan)
         notes += [note for note in writer.notes(roles, plan, labels) if note not in notes]
-    return msgspec.structs.replace(plan, notes=tuple(notes)), samples
+    return msgspec.structs.replace(plan, notes=tuple(notes)), samples, data
 
 
 _LIBRARIES = ("nvidia-dali-cuda120", "numpy", "pillow")
@@ -226,9 +226,22 @@ def data_hash(data: Dataset, samples: Sequence[Sample] | None) -> str:
     return digest.hexdigest()
 
 
-def write_inputs(folder: Path, plan: VersionPlan, samples: list[Sample]) -> None:
-    """Write the plan, and the data of each split if it is not all of the data."""
-    data = open_datasets(plan.data)[plan.main]
+def data_text(name: str, data: Dataset) -> str:
+    """Return the location of a dataset in a plan; for a list of files, that of a copy."""
+    return f"{data.kind}:{data.place}" if data.location else list_file(name)
+
+
+def write_inputs(
+    folder: Path, plan: VersionPlan, samples: Sequence[Sample], lists: Datasets | None = None
+) -> None:
+    """Write the plan, and the data of each split if it is not all of the data.
+
+    Of the datasets ``lists``, those without a location are written as lists of files.
+    """
+    for name, listed in (lists or {}).items():
+        if not listed.location:
+            write_complete(folder / list_file(name), [dump_file_list(list_samples(listed))])
+    data = open_plan_data(plan, folder)[plan.main]
     kind = load_source(data.kind)
     main = next(
         node

@@ -56,11 +56,11 @@ class ShardWorker:
         """The process id."""
         return self._process.pid
 
-    def start(self, task: Task, limit: int = 0) -> None:
-        """Start a shard, or only its first ``limit`` samples, to measure their size."""
+    def start(self, task: Task, measured: bool = False) -> None:
+        """Start a shard, or only measure a few of its samples."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it ended, which it reports
-            print(json.dumps([*task, limit]), file=self._process.stdin, flush=True)
+            print(json.dumps([*task, measured]), file=self._process.stdin, flush=True)
 
     def end_text(self) -> str:
         """Describe why the process ended."""
@@ -91,7 +91,7 @@ def render_shards(
     missing = [task for task in tasks if not record_path(folder, task).is_file()]
     if not missing:
         return
-    workers = workers or max(1, usable_cores() // 2)
+    workers = workers or usual_workers()
     counter = RunProgress(plan, missing, on_progress)
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
     running: list[ShardWorker] = []
@@ -100,7 +100,7 @@ def render_shards(
     try:
         first = ShardWorker(folder, threads, answers)
         running.append(first)
-        first.start(waiting[0], _MEASURED)
+        first.start(waiting[0], measured=True)
         while running:
             try:
                 worker, answer = answers.get(timeout=_TICK)
@@ -132,6 +132,26 @@ def render_shards(
             worker.close()
 
 
+def usual_workers() -> int:
+    """Return the default number of processes: one for two cores."""
+    return max(1, usable_cores() // 2)
+
+
+def measure_sample(folder: Path, plan: VersionPlan, threads: int) -> dict[str, float]:
+    """Return the stored ``bytes`` and the ``seconds`` per sample, measured in a worker."""
+    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    worker = ShardWorker(folder, threads, answers)
+    try:
+        worker.start(next(plan.tasks()), measured=True)
+        _, answer = answers.get()
+        if answer is None or "error" in answer:
+            reason = answer["error"] if answer else worker.end_text()
+            raise EngineError(f"{reason.rstrip('.')}.")
+        return dict(answer)
+    finally:
+        worker.close()
+
+
 def describe_failure(reason: str, folder: Path, plan: VersionPlan) -> str:
     """Return an error message with the number of complete shards and the way to continue."""
     done = sum(record_path(folder, task).is_file() for task in plan.tasks())
@@ -140,10 +160,6 @@ def describe_failure(reason: str, folder: Path, plan: VersionPlan) -> str:
         f"{reason.rstrip('.')}. {done:,} of {total:,} shards are complete in {folder}: the same "
         "command continues with the others."
     )
-
-
-_MEASURED = 32
-"""Number of samples whose stored size is measured before the run."""
 
 
 class RunProgress:

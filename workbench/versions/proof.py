@@ -30,9 +30,10 @@ from workbench.versions.formats import load_format
 from workbench.versions.manifest import MANIFEST_FILE, Version, open_version
 from workbench.versions.outputs import graph_to_render
 from workbench.versions.plan import Task, VersionPlan
-from workbench.versions.planning import data_hash, samples_of, write_inputs
+from workbench.versions.planning import data_hash, data_text, samples_of, write_inputs
 from workbench.versions.processes import render_shards
 from workbench.versions.records import MANIFEST, WORK, file_hash, read_records, record_path
+from workbench.versions.shard import list_file, open_plan_data
 
 _NAMED = 20
 
@@ -127,18 +128,17 @@ def prove(
         if installed_version(name) != used
     ]
     if graph is not None:
-        changes += _graph_changes(plan, graph)
+        changes += _graph_changes(found, graph)
     place = Path(tempfile.mkdtemp(prefix="workbench-prove-"))
     rendered, failure = 0, ""
     try:
         (place / WORK).mkdir()
-        datasets = open_datasets(dict(plan.data) if data is None else data)
-        texts = {name: f"{each.kind}:{each.place}" for name, each in datasets.items()}
+        datasets = open_plan_data(plan, found.path) if data is None else open_datasets(data)
+        texts = {name: data_text(name, each) for name, each in datasets.items()}
         here = msgspec.structs.replace(plan, data={**plan.data, **texts})
-        datasets = open_datasets(dict(here.data))
         samples = samples_of(datasets[plan.main], plan.excluded)
         changes += _data_changes(plan, datasets, samples)
-        write_inputs(place, here, samples)
+        write_inputs(place, here, samples, datasets)
         render_shards(place, here, chosen, workers, on_progress)
         for task in chosen:
             count, own = _rendered_differences(found, place, task)
@@ -159,6 +159,9 @@ def _unexpected_files(version: Version) -> Iterator[str]:
     """Yield texts on files that are missing, or that are not in the manifest."""
     known = {MANIFEST_FILE, *version.manifest.files}
     known |= {f"{MANIFEST}/{name}.jsonl" for name in version.manifest.records}
+    known |= {
+        list_file(name) for name, text in version.plan.data.items() if text == list_file(name)
+    }
     for record in version.records():
         known.update(record.paths.values())
     there: set[str] = set()
@@ -227,10 +230,11 @@ def _changed_whole_files(version: Version, named: Sequence[str]) -> Iterator[str
             yield f"{path}: differs from the manifest"
 
 
-def _graph_changes(plan: VersionPlan, graph: Graph) -> Iterator[str]:
+def _graph_changes(version: Version, graph: Graph) -> Iterator[str]:
     """Yield the differences of a graph from the one that rendered the version."""
+    plan = version.plan
     stored = graph_from_json(plan.graphs["train"])
-    opened = with_datasets(graph.whole, open_datasets(dict(plan.data)))
+    opened = with_datasets(graph.whole, open_plan_data(plan, version.path))
     made, _ = graph_to_render(opened, arrays=plan.arrays)
     found = graph_differences(stored, made)
     if found:

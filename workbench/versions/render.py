@@ -74,7 +74,7 @@ def render(
     given = graph.datasets if data is None else open_datasets(data)
     target = Path(output).expanduser().absolute()
     on_progress(0.0, "checking the data")
-    plan, samples = plan_version(
+    plan, samples, datasets = plan_version(
         graph,
         given or {},
         copies=copies,
@@ -90,7 +90,7 @@ def render(
         with _locked_folder(target, plan) as folder:
             if folder is None:
                 return open_version(target)
-            write_inputs(folder, plan, samples)
+            write_inputs(folder, plan, samples, datasets)
             if ray:
                 from workbench.versions.ray_tasks import render_with_ray
 

@@ -7,10 +7,10 @@ import os
 import re
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ from workbench.versions.records import (
 
 _STEM = re.compile(r"[^\w-]+")
 _MOST_STEM = 80
+_MEASURED_BATCHES = 4
 
 
 class ShardRenderer:
@@ -98,17 +99,34 @@ class ShardRenderer:
         write_records(record_path(self.folder, task), record, samples)
         shutil.rmtree(place)
 
-    def measure(self, task: Task, limit: int) -> float:
-        """Return the mean stored size of at most ``limit`` samples of a shard, in bytes."""
+    def measure(self, task: Task) -> dict[str, float]:
+        """Return the mean stored ``bytes`` and the ``seconds`` per sample, of a few batches.
+
+        The seconds exclude the first batch, and are 0 if there is no other.
+        """
         data = split_data(self.folder, self.plan, task)
-        samples = self._samples(task, data, task, {}, lambda count: None)
+        ends: list[float] = []
+        size, counts = 0, list[int]()
+
+        def report(count: int) -> None:
+            counts.append(count)
+            ends.append(time.perf_counter())
+
+        whole = task._replace(shard=0, shards=1)
+        samples = self._samples(task, data, whole, {}, report)
         try:
-            sizes = [sum(map(len, each.parts.values())) for each in islice(samples, limit)]
+            for each in samples:
+                size += sum(map(len, each.parts.values()))
+                if len(counts) == _MEASURED_BATCHES:
+                    break
         except PipelineError as error:
             if not is_file_fault(str(error)):
-                raise
-            return 0.0  # a bad file: ``render`` excludes it
-        return sum(sizes) / max(1, len(sizes))
+                raise  # otherwise a bad file, which ``render`` excludes
+        later = sum(counts[1:])
+        return {
+            "bytes": size / max(1, sum(counts)),
+            "seconds": (ends[-1] - ends[0]) / later if later else 0.0,
+        }
 
     def _write(
         self, task: Task, data: Datasets, read: Task, place: Path, report: Callable[[int], None]
@@ -142,7 +160,7 @@ class ShardRenderer:
         pipe = build_pipeline(graph, data)
         meta = next(iter(pipe.reader_meta().values()))
         first, last = shard_bounds(read, meta["epoch_size"])
-        prefix = os.path.join(open_dataset(self.plan.data[self.plan.main]).root, "")
+        prefix = os.path.join(open_plan_data(self.plan, self.folder)[self.plan.main].root, "")
         copy = "original" if task.copy == ORIGINAL else f"copy{task.copy}"
         names = list(graph.outputs)
         start, _ = shard_bounds(task, self.plan.split(task.split).samples)
@@ -193,9 +211,22 @@ def shard_graph(plan: VersionPlan, task: Task, data: Datasets, read: Task, threa
     return replace(graph, nodes=tuple(nodes), settings=changed_settings(graph.settings, settings))
 
 
+def list_file(name: str) -> str:
+    """Return the name of the file, in a version, that lists the files of a data parameter."""
+    return f"{name}.files.txt"
+
+
+def open_plan_data(plan: VersionPlan, folder: Path) -> Datasets:
+    """Return the datasets of a plan, whose lists of files are in ``folder``."""
+    return {
+        name: open_dataset(f"file_list:{folder / text}" if text == list_file(name) else text)
+        for name, text in plan.data.items()
+    }
+
+
 def split_data(folder: Path, plan: VersionPlan, task: Task) -> Datasets:
     """Return the datasets of a shard: for the main parameter, the samples of its split."""
-    found = {name: open_dataset(text) for name, text in plan.data.items()}
+    found = dict(open_plan_data(plan, folder))
     given = found[plan.main]
     for path in (folder / WORK / "data").glob(f"{task.split}*"):
         found[plan.main] = replace(given, location=os.fspath(path), items=(), title=str(given))

@@ -33,6 +33,7 @@ class CocoFormat(VersionFormat):
     """Stores pictures as files, and the objects of a split in one file."""
 
     name = "coco"
+    file_per_picture = True
 
     def require(self, roles: Roles, plan: VersionPlan) -> None:
         if not roles.has_objects:

@@ -28,6 +28,7 @@ class FolderFormat(VersionFormat):
     """Stores each part of a sample in a file of its own."""
 
     name = "folder"
+    file_per_picture = True
 
     def require(self, roles: Roles, plan: VersionPlan) -> None:
         if not roles.images:

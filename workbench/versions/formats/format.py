@@ -53,6 +53,8 @@ class VersionFormat(ABC):
     name: str
     extra = ""
     """Name of the package that writing needs, or empty."""
+    file_per_picture = False
+    """Whether each picture is a file, and not each shard."""
 
     @abstractmethod
     def require(self, roles: Roles, plan: VersionPlan) -> None:
