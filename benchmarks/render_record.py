@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.render_record PHOTOS FOLDER [ROUNDS]`` renders the photos with two recipes,
 as PNG and as JPEG, with 1, 2 and 4 processes, and with Ray if it is installed. In each round, the
-exported script runs the same samples in a process of its own. Rates leave out the start of the
+exported script runs the same samples in a process of its own. Rates exclude the start of the
 processes; ``with_start`` includes it. Writes ``assets/benchmarks/render-N-cores.json``. Takes about
 4 minutes per round for 1,000 photos on two cores.
 """
