@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.block_graphs import branching_graph, decided_by_light
-from tests.helpers import CATALOG, arrays_of, import_script, same, with_settings
+from tests.helpers import CATALOG, arrays_of, import_script, same, with_args, with_settings
 from tests.thorough import one_in
 from workbench.emit.annotations import copied_functions
 from workbench.emit.annotations.copied_functions import DECODE_ON_BOTH
@@ -92,8 +92,8 @@ def test_preview_and_script_select_the_same_images_for_the_cpu(
 def test_on_a_gpu_a_share_is_decoded_on_the_cpu(
     pipelines: int, engine: Engine, photos: Path
 ) -> None:
-    whole = with_settings(load_recipe("imagenet-eval"), batch_size=5, device="mixed")
-    whole = with_settings(whole, pipelines=pipelines)
+    whole = with_args(load_recipe("imagenet-eval"), "decode", hw_decoder_load=1.0)
+    whole = with_settings(whole, batch_size=5, device="mixed", pipelines=pipelines)
     graph = with_settings(whole, cpu_share=40)
     assert Verifier(graph, str(photos), 4, engine=engine).run().lines() == ["identical: 20 of 20"]
     runner, data, decoded = Runner(CATALOG), open_datasets(photos), Port("decode", "output")
@@ -104,7 +104,7 @@ def test_on_a_gpu_a_share_is_decoded_on_the_cpu(
         others = runner.run(whole, data, batch, 5, [decoded]).batches[decoded].arrays()
         for ours, theirs in zip(found.batches[decoded].arrays(), others, strict=True):
             differing += not same([ours], [theirs])
-            assert np.abs(ours.astype(int) - theirs.astype(int)).mean() < 4
+            assert np.abs(ours.astype(int) - theirs.astype(int)).mean() < 8
     assert len(files) == 120
     assert set(files.values()) == {1}
     assert 20 < differing < 76

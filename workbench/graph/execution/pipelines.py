@@ -7,7 +7,7 @@ One pipeline leaves a fifth to a third of a GPU's JPEG engines idle; several use
 If the engines are busy and CPU cores are idle, ``cpu_share`` percent of the images are decoded on
 the CPU, in every pipeline. A random value selects each image, so the share has no effect on shards,
 epochs and the order of the samples. It depends on the seed only: the preview and all exported
-programs select the same images. The two decoders differ by a few of 255.
+programs select the same images. The pixels of the two decoders differ slightly.
 """
 
 from __future__ import annotations
