@@ -67,6 +67,18 @@ def ended(speed: Locator) -> None:
     expect(speed).not_to_have_attribute("data-running", "true", timeout=PATIENCE)
 
 
+@pytest.mark.thorough
+def test_memory_is_predicted_and_its_nodes_are_selected(host: Host, photos: Path) -> None:
+    speed = speed_panel(host, photos)
+    memory = turn_to(speed, "Memory", "memory")
+    memory.get_by_role("button", name="Predict memory").click()
+    expect(memory.get_by_role("row", name="peak of the process")).to_be_visible(timeout=PATIENCE)
+    memory.get_by_role("button", name="decode", exact=True).click()
+    expect(part(host.page, "inspector")).to_contain_text("decoders.image")
+    memory.get_by_role("button", name="Find decoders").click()
+    expect(memory.get_by_role("row", name="JPEG engines")).to_be_visible(timeout=PATIENCE)
+
+
 def await_measuring(host: Host, count: int) -> None:
     """Until so many threads measure, each with its processes."""
     named = "[t.name for t in __import__('threading').enumerate()].count('workbench-measurement')"

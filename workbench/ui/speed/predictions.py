@@ -15,6 +15,7 @@ from workbench.roots import Roots
 from workbench.sources import Datasets
 from workbench.ui.contract.speed_payloads import PredictionRow, PredictionView
 from workbench.ui.jobs.background_task import (
+    SHARED_QUEUE,
     BackgroundTask,
     FunctionWork,
     OnProgress,
@@ -67,8 +68,9 @@ class Prediction:
             (dataset,) = data.values()
             return decoder_coverage(dataset, count, roots=self._roots)
 
-        task = BackgroundTask(self.kind, FunctionWork(predict, unwanted.set), self.task.listener)
-        self.task.start(task)
+        work = FunctionWork(predict, unwanted.set)
+        queue = SHARED_QUEUE if self.kind == "decoders" else None  # on a GPU, times are measured
+        self.task.start(BackgroundTask(self.kind, work, self.task.listener, queue))
 
     def cancel(self) -> None:
         """Stop the prediction if it is running."""
