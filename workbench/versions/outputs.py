@@ -37,8 +37,8 @@ class RenderedSample:
     """One sample of a version.
 
     ``images`` are pictures of shape (h, w, c), uint8, and ``masks`` have shape (h, w), by output
-    name. ``size`` is the width and height of the image with the objects. ``boxes`` are (n, 4):
-    left, top, right, bottom in pixels of this image; ``labels`` are their classes. ``points`` are
+    name. ``size`` is the width and height of the first image, which has the objects. ``boxes`` are
+    (n, 4): left, top, right, bottom in pixels; ``labels`` are their classes. ``points`` are
     (m, 2) in pixels, with ``visible`` (m,), and ``objects`` the rows (object, first point, end)
     that divide them. ``numbers`` are scalars, and ``arrays`` all other outputs.
     """
@@ -112,6 +112,11 @@ def roles_of(resolved: ResolvedGraph) -> Roles:
             "Set format of the node follow_boxes."
         )
     sized = _image_of(resolved, graph.outputs[boxes or points]) if boxes or points else ""
+    if images and sized and sized not in images:
+        raise GraphError(
+            f"{boxes or points!r} belongs to {sized!r}, which is not a uint8 image, unlike "
+            f"{images[0]!r}. Remove one of the images from the outputs."
+        )
     axes = (shown[sized].axes or "") if sized else ""
     if (boxes or points) and not {"H", "W"} <= set(axes):
         raise GraphError(
@@ -119,7 +124,7 @@ def roles_of(resolved: ResolvedGraph) -> Roles:
             "height and width an output."
         )
     return Roles(
-        images,
+        tuple(sorted(images, key=lambda name: name != sized)),  # the one with objects first
         masks,
         sized,
         (axes.index("W"), axes.index("H")) if sized else (),

@@ -11,7 +11,7 @@ from importlib import import_module
 from workbench.errors import ArgumentError
 from workbench.versions.formats.format import VersionFormat
 
-FORMATS = ("folder", "coco", "webdataset")
+FORMATS = ("folder", "coco", "webdataset", "tfrecord", "parquet")
 
 
 @cache

@@ -39,7 +39,8 @@ class EncodedSample:
     sample: RenderedSample
     parts: Parts
     pictures: Mapping[str, str]
-    objects: Sequence[Mapping[str, Any]] | None = None
+    objects: Sequence[Mapping[str, Any]] | None
+    roles: Roles
 
     @property
     def hashes(self) -> dict[str, str]:
@@ -121,7 +122,7 @@ def encode(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> EncodedSa
     objects = annotations_of(sample, plan, roles) if roles.has_objects else None
     if objects is not None or sample.numbers:
         parts["json"] = json_part(objects, sample.numbers, sample.source)
-    return EncodedSample(sample, parts, pictures, objects)
+    return EncodedSample(sample, parts, pictures, objects, roles)
 
 
 def mask_ending(name: str) -> str:
