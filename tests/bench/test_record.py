@@ -26,6 +26,7 @@ from workbench.bench.measuring.data_files import CacheState, Fingerprint
 from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.measurement import Measurement, rate_text
 from workbench.bench.measuring.pixels import PixelDifference
+from workbench.bench.records.charts import equally_fast
 from workbench.bench.records.compare import compare_reports, read_folder, read_report
 from workbench.bench.records.plots import plot_record
 from workbench.bench.records.record import (
@@ -255,6 +256,16 @@ def test_the_seconds_of_a_long_round_show_how_well_its_rate_is_known() -> None:
     assert replace(measured(100.0), rounds=(steady,)).rate_text == "100 imgs/s"
     changing = replace(steady, by_second=(70.0, 130.0) * 5)
     assert replace(measured(100.0), rounds=(changing,)).rate_text == "70 to 130 imgs/s"
+
+
+def test_settings_that_may_be_as_fast_as_the_best_are_named() -> None:
+    best, equal = measured(100.0, "candidate 1"), measured(100.1, "as it is", threads=2)
+    slower = measured(99.0, "candidate 2", threads=3)
+    found = report(best, equal, slower, kind="tune")
+    assert equally_fast(found, best) == f"not measurably slower: {equal.config.settings}"
+    assert equally_fast(found, best) in repr(found)
+    assert equally_fast(replace(found, kind="sweep"), best) == equally_fast(found, best)
+    assert equally_fast(report(best, slower, kind="tune"), best) == ""
 
 
 def test_flags_of_one_cause_are_one_line() -> None:

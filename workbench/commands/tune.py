@@ -176,8 +176,8 @@ def tune(
     best = best_measurement(report)
     own = unchanged_note(report, run.base) if best.config == run.base else ""
     click.echo(f"best: {best.config.settings}: {best.rate_text}{long_run_text(best)}{own}")
-    for row in equally_fast(report, best):
-        click.echo(f"{row.config.settings}: not measurably slower than the best setting")
+    if equal := equally_fast(report, best):
+        click.echo(equal)
     tuned = adopt_config(graph, best.config)
     if output:
         click.echo(write_text(output, dump_graph(tuned)))

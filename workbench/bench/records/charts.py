@@ -80,18 +80,24 @@ def best_measurement(report: Report) -> Measurement:
     return max(rows, key=lambda row: row.rate)
 
 
-def equally_fast(report: Report, best: Measurement) -> list[Measurement]:
-    """Return the other rows of a tuning run that may be as fast as ``best``.
+def equally_fast(report: Report, best: Measurement) -> str:
+    """Name the settings that may be as fast as ``best``, or return "".
 
-    These are rows that were interleaved with the same setting and whose ratio to it is not
-    significantly below 1.
+    In a tuning run, these are interleaved rows whose ratio to the same setting is not significantly
+    below 1. In a sweep, their confidence interval overlaps that of ``best``.
     """
     rows = [row for row in report.measurements if row.rounds and not (row.probe or row.confirmed)]
     own = next((row for row in rows if row.config == best.config), None)
-    if own is None or report.kind != "tune":
-        return []
     others = [row for row in rows if row.config != best.config]
-    return [row for row in others if paired_ratio(row.imgs_per_s, own.imgs_per_s).high >= 1]
+    if own is None or own.interval is None or report.kind not in ("tune", "sweep"):
+        return ""
+    if report.kind == "tune":
+        equal = [r for r in others if paired_ratio(r.imgs_per_s, own.imgs_per_s).high >= 1]
+    else:
+        equal = [r for r in others if r.interval and r.interval.high >= own.interval.low]
+    names = [row.config.settings for row in sorted(equal, key=lambda row: -row.rate)]
+    more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"not measurably slower: {'; '.join(names[:_NAMED])}{more}" if names else ""
 
 
 def rate_of(report: Report, name: str) -> str:
@@ -132,6 +138,8 @@ Kind = Literal["cpu", "mixed", "peer"]
 determines the colour.
 """
 NOT_TRIED = "not tried"
+_NAMED = 3
+"""Maximum number of settings that are named as not measurably slower."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,9 +156,8 @@ def _recommendation(name: str, peer: Mapping[str, Any], ratio: Interval) -> str:
 def _verdict_lines(report: Report) -> list[str]:
     if report.kind == "tune" and report.measurements:
         best = report.measurements[0]
-        equal = "; ".join(row.config.settings for row in equally_fast(report, best))
-        also = [f"not measurably slower: {equal}"] * bool(equal)
-        return [f"best: {best.config.settings}, {_rate_text(best)}", *also]
+        equal = equally_fast(report, best)
+        return [f"best: {best.config.settings}, {_rate_text(best)}", *[equal] * bool(equal)]
     found = stages_of(report.extra)
     if found is None:
         return []

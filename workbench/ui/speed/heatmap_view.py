@@ -65,10 +65,7 @@ def _view(
         "tried": _tried(report, grid, best),
         "notes": [
             *(words for each in REPORTED if (words := record.get(each))),
-            *(
-                f"{row.config.settings}: not measurably slower than the best setting"
-                for row in (equally_fast(report, best) if best else ())
-            ),
+            *filter(None, [equally_fast(report, best) if best else ""]),
             *map(describe_ineffective, idle),
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
