@@ -200,6 +200,14 @@ def test_another_plan_is_refused_and_the_same_is_returned(photos: Path, tmp_path
         wb.render(a_graph(photos), tmp_path / "v1", copies=2)
 
 
+def test_a_run_that_ended_before_its_last_step_is_completed(photos: Path, tmp_path: Path) -> None:
+    wb.render(a_graph(photos), tmp_path / "v1")
+    written = contents(tmp_path / "v1")
+    (tmp_path / "v1").rename(tmp_path / "v1.unfinished")
+    wb.render(a_graph(photos), tmp_path / "v1")
+    assert contents(tmp_path / "v1") == written
+
+
 def test_a_second_render_into_the_same_folder_is_refused(photos: Path, tmp_path: Path) -> None:
     refusals = []
 

@@ -133,23 +133,26 @@ def render(
             click.echo(printable(line))
         return
     assert output
-    with share_bar() as on_progress:
-        version = render_version(
-            opened,
-            output,
-            datasets,
-            copies=copies,
-            format=kind,
-            split=split,
-            workers=workers,
-            originals=originals,
-            quality=quality,
-            arrays=arrays,
-            shard_size=shard_size,
-            evaluation=other,
-            ray=ray,
-            on_progress=on_progress,
-        )
+    try:
+        with share_bar() as on_progress:
+            version = render_version(
+                opened,
+                output,
+                datasets,
+                copies=copies,
+                format=kind,
+                split=split,
+                workers=workers,
+                originals=originals,
+                quality=quality,
+                arrays=arrays,
+                shard_size=shard_size,
+                evaluation=other,
+                ray=ray,
+                on_progress=on_progress,
+            )
+    except KeyboardInterrupt:
+        raise click.ClickException("Interrupted. The same command continues.") from None
     for line in version.lines():
         click.echo(printable(line))
 
@@ -169,14 +172,15 @@ def versions(folder: str, diff: tuple[str, str] | None, output: str | None) -> N
     from workbench.engine.protocol.exit_status import printable
     from workbench.figures import render_figure
     from workbench.files import write_bytes
-    from workbench.versions.manifest import find_versions, open_version
+    from workbench.versions.manifest import find_unfinished, find_versions, open_version
 
     if diff is None and output:
         raise click.UsageError("-o saves pictures of two versions. Pass --diff A B, too.")
     if diff is None:
         found = find_versions(folder)
         lines = [line for version in found for line in version.lines()]
-        if not found:
+        lines += find_unfinished(folder)
+        if not lines:
             lines = [f"There is no complete version in {Path(folder).absolute()}."]
     else:
         first, second = (open_version(_version_path(folder, name)) for name in diff)

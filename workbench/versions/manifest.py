@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections import Counter
@@ -18,8 +19,9 @@ from workbench.results import DocumentedResult, ResultDocument, ResultTable
 from workbench.versions.comparison import VersionDifference, counts_of, difference
 from workbench.versions.formats import load_format
 from workbench.versions.pictures import caption_of, pictures_of, samples_by_class
-from workbench.versions.plan import Task, VersionPlan
+from workbench.versions.plan import Task, VersionPlan, load_plan
 from workbench.versions.records import (
+    WORK,
     SampleRecord,
     file_hash,
     read_records,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MANIFEST_FILE = "version.json"
+UNFINISHED = ".unfinished"
+"""Ending of the folder of a version until it is complete."""
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -153,13 +157,27 @@ def open_version(path: str | Path) -> Version:
     try:
         text = (folder / MANIFEST_FILE).read_bytes()
     except OSError as error:
-        unfinished = folder.with_name(f"{folder.name}.unfinished")
+        unfinished = folder.with_name(f"{folder.name}{UNFINISHED}")
         more = " It is unfinished: render it again to continue." if unfinished.is_dir() else ""
         raise DataError(f"{folder} is not a version: {error.strerror}.{more}") from None
     try:
         return Version(folder, msgspec.json.decode(text, type=Manifest))
     except msgspec.DecodeError as error:
         raise DataError(f"{folder / MANIFEST_FILE} is not a manifest: {error}.") from None
+
+
+def find_unfinished(folder: str | Path) -> list[str]:
+    """Return a line for each version in a folder that is not complete."""
+    found = []
+    for place in sorted(Path(folder).expanduser().absolute().glob(f"*{UNFINISHED}")):
+        with contextlib.suppress(OSError, DataError):
+            tasks = list(load_plan((place / WORK / "plan.json").read_bytes()).tasks())
+            done = sum(record_path(place, task).is_file() for task in tasks)
+            found.append(
+                f"{place.name.removesuffix(UNFINISHED)}: unfinished, {done:,} of {len(tasks):,} "
+                "shards. The command that began it continues."
+            )
+    return found
 
 
 def find_versions(folder: str | Path) -> list[Version]:
@@ -197,6 +215,7 @@ def write_version(folder: Path, plan: VersionPlan) -> None:
         for at, folders, names in os.walk(folder)
         if not _is_work(folders)
         for name in names
+        if name != MANIFEST_FILE
     )
     manifest = Manifest(plan, dict(samples), hashes, files, excluded, size)
     text = json.dumps(msgspec.to_builtins(manifest), indent=1, ensure_ascii=False)

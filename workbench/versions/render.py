@@ -17,7 +17,13 @@ from workbench.sources import (
     open_datasets,
 )
 from workbench.system_limits import describe_refusal
-from workbench.versions.manifest import MANIFEST_FILE, Version, open_version, write_version
+from workbench.versions.manifest import (
+    MANIFEST_FILE,
+    UNFINISHED,
+    Version,
+    open_version,
+    write_version,
+)
 from workbench.versions.plan import (
     VersionPlan,
     load_plan,
@@ -25,9 +31,6 @@ from workbench.versions.plan import (
 from workbench.versions.planning import plan_version, write_inputs
 from workbench.versions.processes import render_shards
 from workbench.versions.records import WORK
-
-UNFINISHED = ".unfinished"
-"""Ending of the folder of a version until it is complete."""
 
 
 @with_progress_bar()
@@ -98,11 +101,8 @@ def render(
             else:
                 render_shards(folder, plan, list(plan.tasks()), workers, on_progress)
             write_version(folder, plan)
-            shutil.rmtree(folder / WORK / "data", ignore_errors=True)
-            shutil.rmtree(folder / WORK / "partial", ignore_errors=True)
-            (folder / WORK / "plan.json").unlink()
-        shutil.rmtree(folder / WORK)
-        folder.rename(target)
+            shutil.rmtree(folder / WORK)
+            folder.rename(target)
     except OSError as error:
         reason = describe_refusal(error) or error.strerror or str(error)
         raise SaveError(
@@ -142,6 +142,8 @@ def _locked_folder(target: Path, plan: VersionPlan) -> Iterator[Path | None]:
         stored = folder / WORK / "plan.json"
         if stored.is_file():
             _require_same(load_plan(stored.read_bytes()), plan, folder)
+        elif (folder / MANIFEST_FILE).is_file():  # it ended just before its last step
+            _require_same(open_version(folder).plan, plan, folder)
         elif any(each.name != WORK for each in folder.iterdir()):
             raise SaveError(f"{folder} has other files. Move them, or use a new folder.")
         yield folder

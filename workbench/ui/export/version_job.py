@@ -27,10 +27,10 @@ from workbench.ui.jobs.background_task import (
     TaskListener,
 )
 from workbench.ui.state.view_state import blocking_faults
-from workbench.versions.manifest import Version
+from workbench.versions.manifest import UNFINISHED, Version
 from workbench.versions.plan import parse_shares
 from workbench.versions.proof import Proof, prove
-from workbench.versions.render import UNFINISHED, render
+from workbench.versions.render import render
 
 if TYPE_CHECKING:
     from workbench.ui.app.view_model import ViewModel
