@@ -36,6 +36,8 @@ RETURN_FREED = "MALLOC_TRIM_THRESHOLD_=131072"
 """Variable with which glibc returns freed buffers to the system at once."""
 _PROCESS = 124 * 2**20
 """Host memory in bytes of a process that runs a CPU pipeline, without its batches (DALI 2.4)."""
+_AUGMENTATION, _BLOCK = 6 * 2**20, 2**20
+"""Bytes of the operators of an automatic augmentation, and of a block (measured)."""
 _ENCODED_BATCHES = 3
 """Number of encoded batches in the memory of a process, read or mapped (measured with DALI 2.4)."""
 _RETAINED = 96 * 2**20
@@ -476,12 +478,19 @@ def _peaks(
         }
         parts = [_buffers(resolved, here)]
         if side == "cpu":
-            parts.append(_PROCESS + _ENCODED_BATCHES * encoded + sum(_copies(resolved, images)))
+            parts += [_process(resolved), _ENCODED_BATCHES * encoded, *_copies(resolved, images)]
         else:
             parts += [here[port] for port in decoded if port in here]
         if (peak := _sum(parts)) != 0:
             peaks[side] = peak
     return peaks
+
+
+def _process(resolved: ResolvedGraph) -> int:
+    """Return the bytes of a process with the operators of the graph, without its batches."""
+    nodes = list(resolved.graph.walk())
+    augmentations = sum(bool(resolved.spec(node).module) for node in nodes)
+    return _PROCESS + augmentations * _AUGMENTATION + _BLOCK * sum(bool(n.bodies) for n in nodes)
 
 
 def _buffers(resolved: ResolvedGraph, sizes: Mapping[Port, int | None]) -> int | None:
