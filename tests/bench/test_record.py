@@ -95,7 +95,7 @@ def test_ratios_are_mixed_over_cpu_and_dali_over_peers() -> None:
 @pytest.mark.parametrize(
     ("rate", "control", "mean", "words"),
     [
-        (3000, 2000, 2.0, "use `workbench export --target albumentations`"),
+        (3000, 2000, 2.0, "use its export (`workbench export --target albumentations`)"),
         (3000, 2000, 20.0, "not the same augmentation"),
         (2100, 2150, 2.0, ""),
         (1900, 2000, 2.0, ""),

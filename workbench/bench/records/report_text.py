@@ -16,6 +16,7 @@ from workbench.bench.measuring.stats import Interval
 from workbench.bench.records.charts import equally_fast
 from workbench.bench.records.operator_report import operator_lines, operators_of
 from workbench.bench.records.stage_report import stages_of
+from workbench.engine.resources.machine import Machine
 
 if TYPE_CHECKING:
     from workbench.bench.records.record import Report  # which uses these to display itself
@@ -137,20 +138,23 @@ def faster_exports(report: Report) -> list[str]:
             ratios[rows[one.theirs].config.program] = one.interval
     noise = min([1.0, *(found.low for name, found in ratios.items() if name not in peers)])
     return [
-        _recommendation(name, peers[name], found)
+        _recommendation(name, peers[name], found, report.machine)
         for name, found in ratios.items()
         if peers.get(name, {}).get("target") and found.high < noise
     ]
 
 
-def _recommendation(name: str, peer: Mapping[str, Any], ratio: Interval) -> str:
+def _recommendation(name: str, peer: Mapping[str, Any], ratio: Interval, machine: Machine) -> str:
     faster = Interval(1 / ratio.median, 1 / ratio.high, 1 / ratio.low, ratio.level)
-    words = f"{name} was {faster.with_range} times as fast as DALI on this machine."
+    where = f"{machine.cpu}, {machine.cores} cores"
+    words = f"{name} was {faster.with_range} times as fast as DALI on {where}."
     pixels = peer.get("difference", {})
     if "mean" not in pixels or not PixelDifference(**pixels).is_same:
         return f"{words} It is not the same augmentation."
-    command = f"workbench export --target {peer['target']}"
-    return f"{words} Make DALI faster with `workbench optimise`, or use `{command}`."
+    return (
+        f"{words} Make DALI faster with rewrites (`workbench optimise`), or use its export "
+        f"(`workbench export --target {peer['target']}`)."
+    )
 
 
 def _verdict_lines(report: Report) -> list[str]:

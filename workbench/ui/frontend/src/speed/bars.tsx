@@ -42,8 +42,9 @@ export function Bars({ on = [], bars = [], ratios = [], advice = [], notes = [],
         ))}
       </div>
       {advice.map((words) => (
-        <p key={words} class="wb-verdict" data-wb="advice">
-          {words}
+        <p key={words} class="wb-speed-advice" data-wb="advice">
+          <Icon name="warn" size={14} />
+          <span>{words}</span>
         </p>
       ))}
       <Notes words={notes} />
