@@ -41,6 +41,7 @@ from workbench.bench.records.report_text import faster_exports, quality_flags, t
 from workbench.bench.records.stage_report import StageCost, StageReport
 from workbench.catalog import load_catalog
 from workbench.cli import main
+from workbench.engine.resources.gpu import GPU_SHARED
 from workbench.errors import DataError, EngineError, RecordFormatError
 from workbench.figures import render_figure
 from workbench.graph import Graph, load_recipe
@@ -221,6 +222,7 @@ def test_what_is_printed_tells_the_files_left_out(count: int, words: str) -> Non
         assert f" on photos{without}: " in text
 
 
+BUSY_GPU = f"{GPU_SHARED}: it was 90 % busy before the measurement."
 LOADED = "the machine was loaded: end other processes"
 
 
@@ -233,6 +235,7 @@ LOADED = "the machine was loaded: end other processes"
         ((1234,), {}, "about 1,200 imgs/s", "1 round, too few for 95 % confidence"),
         ((98, 100, 100, 100, 101), {"settled": False}, "98 to 101 imgs/s", "still changed"),
         ((98, 100, 100, 100, 101), {"flags": (LOADED,)}, "98 to 101 imgs/s", LOADED),
+        ((98, 100, 100, 100, 101), {"notes": (BUSY_GPU,)}, "98 to 101 imgs/s", BUSY_GPU),
         ((100, 140) * 60, {}, "100 to 140 imgs/s", "Measure while no other program runs"),
     ],
 )
