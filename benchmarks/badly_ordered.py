@@ -18,8 +18,6 @@ from workbench.graph import Graph
 from workbench.graph.edits.edit import start_graph
 
 MEAN, STD = (123.7, 116.3, 103.5), (58.4, 57.1, 57.4)
-LEAST = 1.5
-"""The median of the gains."""
 
 
 def scaled_first() -> Graph:
@@ -107,7 +105,7 @@ GRAPHS = {
 def main(out: str, *records: str) -> None:
     Path(out).mkdir(parents=True, exist_ok=True)
     for name, make in GRAPHS.items():
-        graph = make().with_settings(batch_size=64, num_threads=2)
+        graph = make().with_settings(batch_size=16, num_threads=2)
         Path(out, f"{name}.json").write_text(wb.dump_graph(graph.named(name)))
     gains = []
     for path in records:
