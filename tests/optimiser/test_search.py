@@ -16,7 +16,7 @@ from workbench.graph import Graph
 from workbench.graph.resolved import ResolvedGraph
 from workbench.graph.rewrites import load_rewrites, rewritten_by
 from workbench.graph.types.typed_graph import TypedGraph
-from workbench.optimiser import OptimisationExperiment, optimise
+from workbench.optimiser import OptimisationExperiment, optimisation_of, optimise
 from workbench.optimiser.difference import SamplingError, with_other_filters
 from workbench.optimiser.experiment import CONTROL, ORIGINAL
 from workbench.optimiser.search import RewriteSearch
@@ -70,8 +70,7 @@ def test_a_better_combination_is_measured_and_proposed(
     lines: list[str] = []
     run = OptimisationExperiment(slow_graph(), str(photos))
     run.on_result = lines.append
-    found = optimise(slow_graph(), str(photos))
-    run.run()
+    found = optimisation_of(slow_graph(), run.run())
     assert seen[1][0] == ORIGINAL
     assert both in seen[1]
     assert seen[2] == [ORIGINAL, CONTROL, "colour-after-crop", "colour-into-twist"]
