@@ -16,15 +16,21 @@ import pytest
 from PIL import Image
 
 import workbench as wb
+from tests.versions.test_render import write_photos
+from workbench.catalog import load_catalog
 from workbench.engine.build.in_process_loader import build_pipeline
+from workbench.errors import ArgumentError, DataError
+from workbench.graph.resolved import resolve
+from workbench.graph.storage.io import graph_from_json
 from workbench.sources import open_datasets
 from workbench.sources.kinds.records.tfrecord import (
     numbers_of,
     read_features,
     records_of,
 )
+from workbench.versions.formats.format import annotations_of, json_part
 from workbench.versions.manifest import Version, open_version, write_version
-from workbench.versions.outputs import POLYGONS
+from workbench.versions.outputs import POLYGONS, SampleReader, roles_of
 from workbench.versions.planning import plan_version, write_inputs
 from workbench.versions.proof import _changed_parts, _changed_whole_files
 from workbench.versions.records import WORK
@@ -38,6 +44,7 @@ ANNOTATED = {
     "segmentation": "coco/annotations.json",
     "ssd": "coco/annotations.json",
 }
+CATALOG = load_catalog()
 CLASSES = ("background", "triangle", "square", "star", "arrow", "hexagon")
 Sample = dict[str, Any]
 """``picture``, ``boxes`` (left, top, right, bottom in pixels), ``labels``, ``points`` (x, y, shown)
@@ -323,3 +330,64 @@ def damage(version: Version, key: str) -> None:
         name = b"image/object/class/label"
     at = content.index(name, start) + len(name) + 6 * (version.plan.format == "tfrecord")
     path.write_bytes(content[:at] + b"4" + content[at + 1 :])
+
+
+@pytest.mark.parametrize("name", ["annotations.json", "keypoints.json"])
+def test_points_stay_with_their_boxes(name: str, small: Path, tmp_path: Path) -> None:
+    """The crop removes some boxes, and the points of an object are the corners of its box."""
+    shift = wb.random.uniform(range=(0, 1))
+    graph = wb.read(small / name, polygon_masks=True).decode()
+    graph = graph.crop(crop=(26, 34), crop_pos_x=shift, crop_pos_y=shift)
+    version = render_here(graph, tmp_path / "v1", small / name, format="coco", copies=2)
+    (path,) = (version.path / "annotations").iterdir()
+    assert path.name.startswith("keypoints" if "key" in name else "instances")
+    objects = json.loads(path.read_text())["annotations"]
+    assert 12 < len(objects) < 36
+    assert {one["category_id"] for one in objects} >= {2, 3}
+    for one in objects:
+        left, top, width, height = one["bbox"]
+        box = [left, top, left + width, top + height]
+        if "segmentation" in one:
+            points = np.clip(np.reshape(one["segmentation"], (-1, 2)), 0, (34, 26))
+            assert np.allclose([*points.min(axis=0), *points.max(axis=0)], box, atol=0.5)
+        for x, y, shown in np.reshape(one.get("keypoints", []), (-1, 3)):
+            assert not shown or (left - 0.5 < x < box[2] + 0.5 and top - 0.5 < y < box[3] + 0.5)
+
+
+def test_outputs_that_do_not_belong_together(small: Path, tmp_path: Path) -> None:
+    graph = wb.load_recipe("ssd").with_settings(batch_size=4)
+    (tmp_path / WORK).mkdir()
+    plan, samples, _ = plan_version(graph, open_datasets(small / "annotations.json"), format="coco")
+    write_inputs(tmp_path, plan, samples)
+    (task,) = plan.tasks()
+    resolved = resolve(shard_graph(plan, task, open_datasets(dict(plan.data)), task, 1), CATALOG)
+    reader = SampleReader(resolved)
+    boxes = np.array([[0.1, 0.1, 0.5, 0.5], [0.2, 0.2, 0.9, 0.6]])
+    values = {"images": np.zeros((8, 8, 3), np.uint8), "boxes": boxes, "labels": np.array([1])}
+    sample = reader.sample("one-0", "1.png", values)
+    with pytest.raises(DataError, match=r"1.png: 'labels' has 1 values, but 'boxes' has 2 objects"):
+        annotations_of(sample, plan, reader.roles)
+    with pytest.raises(DataError, match="infinite or not a number"):
+        json_part([{"bbox": [0.0, float("nan"), 1.0, 1.0]}], {}, "1.png")
+
+
+def test_depth_is_not_a_picture(small: Path) -> None:
+    data = small / "annotations.json"
+    read = wb.read(data, pixelwise_masks=True).decode()
+    graph = wb.outputs(images=read.images, depth=read.masks.cast(dtype="FLOAT") * 0.5)
+    plan, _, _ = plan_version(graph, open_datasets(data), format="webdataset")
+    assert roles_of(resolve(graph_from_json(plan.graphs["train"]), CATALOG)).arrays == ("depth",)
+    for format in ("folder", "coco"):
+        with pytest.raises(ArgumentError, match=r"cannot contain 'depth'|outputs none"):
+            plan_version(graph, open_datasets(data), format=format)
+
+
+def test_class_numbers_of_image_folder(tmp_path: Path) -> None:
+    write_photos(tmp_path / "photos", 3, ("ant", "bee"))
+    (tmp_path / "list.csv").write_text(
+        "path,label\n" + "".join(f"photos/ant/ant{at}.png,{at * 5}\n" for at in range(3))
+    )
+    graph = wb.read(tmp_path / "list.csv").decode().resize(size=(8, 8))
+    plan, _, _ = plan_version(graph, open_datasets(tmp_path / "list.csv"), split=(0.6, 0.4))
+    assert "'10' is 1 there, 10 here" in str(plan.notes)
+    assert "val has no sample of class" in str(plan.notes)

@@ -220,6 +220,10 @@ def graph_to_render(graph: Graph, *, arrays: bool) -> tuple[Graph, list[str]]:
     graph = replace(graph, outputs={**graph.outputs, **added})
     for node in graph.nodes:  # if boxes are removed, the objects of outlines are renumbered
         graph = with_polygons(graph, node.id)
+        counted = {Port(node.id, "boxes"), Port(node.id, "labels")} & {*graph.outputs.values()}
+        if counted and node.inputs.get("polygons", ENCODED) == graph.outputs.get(POLYGONS):
+            outputs = {**graph.outputs, POLYGONS: Port(node.id, "polygons")}
+            graph = replace(graph, outputs=outputs)
     for kind in ("boxes", "points"):
         notes += [
             f"{name}: stored as an array of the graph's values, because objects are made of one "

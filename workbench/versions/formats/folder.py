@@ -72,13 +72,14 @@ class FolderFormat(VersionFormat):
             names = ", ".join(map(repr, roles.images))
             found.append(f"Readers of class folders read {names} as separate images.")
         numbers = {*range(len(folders)), *set().union(*labels.values())}
-        ordered = [class_folder(folders, each) for each in sorted(numbers)]
-        changed = zip(ordered, sorted(ordered), strict=True)
-        if first := next((name for name, other in changed if name != other), ""):
-            found.append(
-                "ImageFolder of torchvision numbers classes by the order of their names: "
-                f"{first!r} is {sorted(ordered).index(first)} there, {ordered.index(first)} here."
-            )
+        named = sorted((class_folder(folders, number), number) for number in numbers)
+        for there, (name, here) in enumerate(named):
+            if there != here:
+                found.append(
+                    "ImageFolder of torchvision numbers classes by the order of their names: "
+                    f"{name!r} is {there} there, {here} here."
+                )
+                break
         for split, present in labels.items():
             if missing := [class_folder(folders, each) for each in sorted(numbers - set(present))]:
                 more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""

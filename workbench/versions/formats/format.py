@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
+from PIL import Image, ImageDraw
 
 from workbench.errors import DataError
 from workbench.versions.outputs import RenderedSample, Roles
@@ -205,8 +205,8 @@ def annotations_of(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> l
         if 0 <= number < len(classes):
             one["category_name"] = classes[number]
         one["bbox"] = [round(each, 4) for each in (left, top, right - left, bottom - top)]
-        area = sum(map(_area, outlines)) if outlines else (right - left) * (bottom - top)
-        one["area"] = round(area, 4)
+        area = (right - left) * (bottom - top)
+        one["area"] = _area(outlines, sample.size) if outlines else round(area, 4)
         one["iscrowd"] = 0
         if roles.outlines:
             one["segmentation"] = [_flat(each) for each in outlines]
@@ -248,10 +248,12 @@ def _require_rows(sample: RenderedSample, roles: Roles, count: int, highest: int
         )
 
 
-def _area(outline: Any) -> float:
-    """Return the area of a polygon (n, 2), by the shoelace formula."""
-    (x, y), (after_x, after_y) = outline.T, np.roll(outline, -1, axis=0).T
-    return abs(float((x * after_y - y * after_x).sum())) / 2
+def _area(outlines: list[Any], size: tuple[int, int]) -> int:
+    """Return the number of pixels of an image that are inside of outlines, each (n, 2)."""
+    mask = Image.new("L", size)
+    for each in outlines:
+        ImageDraw.Draw(mask).polygon(each.ravel().tolist(), fill=1)
+    return int(np.asarray(mask).sum())
 
 
 def _flat(values: Any) -> list[float]:
