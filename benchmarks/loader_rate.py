@@ -91,8 +91,15 @@ def main() -> None:
     parser.add_argument("--every-core", action="store_true", help="also those that GPUs interrupt")
     parser.add_argument("--work", choices=["imagenet-train", "heavy", "both"], default="both")
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--choice", help="JSON of tune_live.py: use the settings of its choice")
     parser.add_argument("--json")
     args = parser.parse_args()
+    if args.choice:
+        choice = json.loads(Path(args.choice).read_text())["choice"]
+        for name in ("pipelines", "threads", "batch_size", "cpu_share"):
+            setattr(args, name, choice[name])
+        args.depth, args.load = choice["prefetch"], choice["hw_decoder_load"] or 1.0
+        args.mapped = not choice["dont_use_mmap"]
     with tempfile.TemporaryDirectory() as made:
         measure(args, args.data or linked_photos(Path(made), args.files, args.size))
 
