@@ -80,6 +80,8 @@ def test_what_the_headers_do_not_tell_is_unknown(tmp_path: Path) -> None:
     found = estimate(graph, folder)
     assert len(found.unknown) == 1
     assert found.worst["cpu"] is found.typical["cpu"] is None
+    assert "coarsened" not in estimate(wb.load_recipe("ct-slice"), folder).unknown
+    assert estimate(wb.load_recipe("ct-slice"), folder).unknown
     (folder / "0.jpg").write_bytes(b"x")
     with pytest.raises(DataError, match="none of its files has an image header"):
         estimate(graph, folder)

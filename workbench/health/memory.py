@@ -264,17 +264,18 @@ def estimate_memory(
         port: None if total is None else total * size // len(some)
         for port, total in _port_bytes(resolved, some, types).items()
     }
-    rows = []
-    for node in resolved.nodes:
+    listed = {node.id for node in resolved.nodes}
+    rows: list[NodeMemory] = []
+    for node in (*resolved.nodes, *resolved.graph.walk()):
         ports = output_ports(node, resolved.spec(node))
-        rows.append(
-            NodeMemory(
-                node.id,
-                _side(resolved, ports[0]),
-                _sum(bytes_typical[port] for port in ports),
-                _sum(bytes_worst[port] for port in ports),
-            )
+        row = NodeMemory(
+            node.id,
+            _side(resolved, ports[0]),
+            _sum(bytes_typical[port] for port in ports),
+            _sum(bytes_worst[port] for port in ports),
         )
+        if len(rows) < len(listed) or (row.worst is None and node.id not in listed):
+            rows.append(row)  # of the nodes inside blocks only the unknown ones
     encoded = sum(image.nbytes for image in some) * size // len(some)
     return MemoryEstimate(
         size,
