@@ -354,6 +354,17 @@ def test_points_stay_with_their_boxes(name: str, small: Path, tmp_path: Path) ->
             assert not shown or (left - 0.5 < x < box[2] + 0.5 and top - 0.5 < y < box[3] + 0.5)
 
 
+def test_originals_are_whole(small: Path, tmp_path: Path) -> None:
+    """The recipe decodes a random crop, which is not the original."""
+    data = small / "annotations.json"
+    graph = wb.load_recipe("ssd").with_settings(batch_size=6)
+    version = render_here(graph, tmp_path / "v1", data, format="coco", originals=True)
+    found = json.loads((version.path / "annotations" / "instances_train.json").read_text())
+    given = json.loads(data.read_text())["annotations"]
+    assert [one["bbox"] for one in found["annotations"][:18]] == [one["bbox"] for one in given]
+    assert {(each["width"], each["height"]) for each in found["images"][:6]} == {(48, 36)}
+
+
 def test_outputs_that_do_not_belong_together(small: Path, tmp_path: Path) -> None:
     graph = wb.load_recipe("ssd").with_settings(batch_size=4)
     (tmp_path / WORK).mkdir()

@@ -27,6 +27,7 @@ ENCODED = "_encoded"
 """Name of the added output with the encoded images, from which names and hashes are taken."""
 POLYGONS = "_polygons"
 """Name of the added output with the objects of points: rows of object, first and last point."""
+_DECODER = "decoders.image"
 _NORMALIZE = "crop_mirror_normalize"
 _NORMALIZING = ("mean", "std", "scale", "shift", "dtype", "output_layout")
 Array = NDArray[Any]
@@ -278,6 +279,12 @@ def original_graph(graph: Graph) -> Graph:
         outputs[name] = found
     images = [name for name, port in outputs.items() if resolved.kind(port) == "image"]
     kept = {name: port for name, port in outputs.items() if name not in images[1:]}
+    known = load_catalog()[_DECODER].args
+    for node in graph.nodes:
+        if node.op.startswith(f"{_DECODER}_"):  # it crops
+            args = {name: value for name, value in node.args.items() if name in known}
+            whole = replace(node, op=_DECODER, args=args, inputs={"data": node.inputs["data"]})
+            graph = graph.replace_node(whole)
     return replace(graph, outputs=kept)
 
 
