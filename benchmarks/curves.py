@@ -43,7 +43,7 @@ REWRITES = (
 )  # fmt: skip
 SIZES = ((250, 188), SIZE, (1000, 750), (2000, 1500))
 BATCHES = (8, 16, 32, 64, 128)
-FILES = 512
+FILES = 256
 BATCH = 64
 """Batch size at which the sizes of the files are compared."""
 
@@ -75,7 +75,7 @@ def point(graph: Graph, photos: Path, size: tuple[int, int], batch: int) -> list
     """Return a row for each program."""
     cores = describe_machine().cores
     sized = set_setting(graph, batch_size=batch, num_threads=cores, device="cpu")
-    run = CurvePoint(sized, str(photos), measurement_config=config_within(11.0))
+    run = CurvePoint(sized, str(photos), measurement_config=config_within(10.0))
     report = run.run()
     devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
     mean = run.prepared.fingerprint.mean_size

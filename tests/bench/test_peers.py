@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import workbench
+from benchmarks import gpu_peers
 from tests.helpers import with_settings
 from workbench.bench import Benchmark, Measurement
 from workbench.bench.experiments.compared_program import ComparedProgram
@@ -401,3 +402,14 @@ def test_a_peer_for_real(name: str, recipe: str, photos: Path) -> None:
         assert pixels["mean"] < 0.05, "in standard deviations of ImageNet: three levels of 255"
     assert pixels["images"] == 64
     assert [ratio.theirs for ratio in report.ratios] == [control.name, theirs.name]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["kornia", "torchvision"])
+def test_peers_on_a_gpu_return_uint8_batches_there(name: str, photos: Path) -> None:
+    pytest.importorskip(name)
+    factory = {"kornia": gpu_peers.kornia, "torchvision": gpu_peers.torchvision_cuda}[name]
+    files = [str(path) for path in sorted(photos.rglob("*.jpg"))]
+    (images,) = next(factory(files, 4, 2))
+    assert (tuple(images.shape), str(images.dtype)) == ((4, 3, 224, 224), "torch.uint8")
+    assert images.is_cuda

@@ -43,9 +43,9 @@ def resize_into_warp(typed: TypedGraph) -> Iterator[Graph]:
     """A resize before a rotation outputs a wider image, and the rotation becomes a ``warp_affine``.
 
     ``rotate(resize(x, size=(h, w)))`` becomes ``warp_affine(resize(x, size=(h, w * 4 / 3)))``. The
-    matrix combines the rotation with the remaining reduction of the width. On the CPU, a resize
-    that reduces the width more than the height is 2.5 times as slow as one that reduces both
-    equally, as 4 / 3 does for most photos. Near: the width is reduced by two filters.
+    matrix combines the rotation with the remaining reduction of the width. On the CPU, the wider
+    resize takes 0.4 of the time for photos of 500 x 375 or 600 x 400 pixels, and the same time for
+    1280 x 853. Near: the width is reduced by two filters.
     """
     for resize, rotate in pairs(typed, {"resize"}, {"rotate"}):
         plain = {*resize.args, *resize.inputs} <= {"size", data_name(typed, resize)}
@@ -77,8 +77,8 @@ def border_before_warp(typed: TypedGraph) -> Iterator[Graph]:
 
     ``rotate(x, fill_value=c)`` becomes ``rotate(paste(x, fill_value=c), size=(h, w))``. Without a
     fill colour, pixels outside the image are those at its edge, which have that colour now. On the
-    CPU, filling doubles the time of a warp. Near: positions are rounded differently. The size of
-    the images must be known, and the matrix of a warp must be a link.
+    CPU, a fill colour doubles the time of a warp. Near: positions are rounded differently. The size
+    of the images must be known, and the matrix of a warp must be a link.
     """
     for warp in typed.graph.nodes:
         if warp.op not in _WARPS or not _is_plain(typed, warp):
