@@ -72,9 +72,11 @@ class Proof:
         if self.failure:
             found.append(f"not rendered again: {self.failure}")
         if self.proven:
-            share = f"{self.rendered:,} of {self.samples:,} samples rendered again"
-            return [*found, f"proven: all files equal the manifest, {share} bit for bit"]
-        return [*found, f"not proven: {len(self.differences):,} differences"]
+            share = f"{self.rendered:,} of {self.samples:,} samples rendered again bit for bit"
+            rest = "their files equal the manifest, and no file is missing or additional"
+            return [*found, f"proven: {share}; {rest}"]
+        count = len(self.differences)
+        return [*found, f"not proven: {count:,} difference{'s' * (count != 1)}"]
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
