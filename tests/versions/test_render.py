@@ -235,6 +235,7 @@ def test_what_cannot_be_rendered_is_refused(photos: Path, tmp_path: Path) -> Non
     for options, words in (
         ({"copies": 0}, "copies is 0"),
         ({"quality": 101}, "quality is 101"),
+        ({"workers": 0}, "workers is 0"),
         ({"shard_size": 0}, "shard_size is 0"),
         ({"format": "zip"}, "format is 'zip'"),
         ({"split": (0.2, 0.2)}, "split is 0.2, 0.2"),

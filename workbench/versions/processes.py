@@ -19,7 +19,7 @@ from typing import Any
 from workbench.engine.protocol.exit_status import describe_exit
 from workbench.engine.protocol.progress import Progress
 from workbench.engine.resources.machine import usable_cores
-from workbench.errors import EngineError, SaveError
+from workbench.errors import ArgumentError, EngineError, SaveError
 from workbench.versions.plan import (
     Task,
     VersionPlan,
@@ -74,6 +74,12 @@ class ShardWorker:
         self._process.wait()
         self.log.close()
         Path(self.log.name).unlink(missing_ok=True)
+
+
+def require_workers(workers: int | None) -> None:
+    """Raise ArgumentError for a number of processes below 1."""
+    if workers is not None and workers < 1:
+        raise ArgumentError(f"workers is {workers}. Use 1 or more, or leave it out.")
 
 
 def render_shards(

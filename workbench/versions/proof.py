@@ -31,7 +31,7 @@ from workbench.versions.manifest import MANIFEST_FILE, Version, open_version
 from workbench.versions.outputs import graph_to_render
 from workbench.versions.plan import Task, VersionPlan
 from workbench.versions.planning import data_hash, data_text, samples_of, write_inputs
-from workbench.versions.processes import render_shards
+from workbench.versions.processes import render_shards, require_workers
 from workbench.versions.records import MANIFEST, WORK, file_hash, read_records, record_path
 from workbench.versions.shard import list_file, open_plan_data
 
@@ -113,6 +113,7 @@ def prove(
     """
     if not 0 < share <= 1:
         raise ArgumentError(f"share is {share}. Use a number above 0, and at most 1.")
+    require_workers(workers)
     found = version if isinstance(version, Version) else open_version(version)
     plan = found.plan
     for each in plan.graphs.values():

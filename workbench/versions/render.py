@@ -29,7 +29,7 @@ from workbench.versions.plan import (
     load_plan,
 )
 from workbench.versions.planning import plan_version, write_inputs
-from workbench.versions.processes import render_shards
+from workbench.versions.processes import render_shards, require_workers
 from workbench.versions.records import WORK
 
 
@@ -74,6 +74,7 @@ def render(
         version = wb.render(graph, "versions/v1", "photos", copies=2, split=(0.8, 0.1, 0.1))
         print(version)
     """
+    require_workers(workers)
     given = graph.datasets if data is None else open_datasets(data)
     target = Path(output).expanduser().absolute()
     on_progress(0.0, "checking the data")
