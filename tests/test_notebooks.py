@@ -88,7 +88,7 @@ class TestNotebook:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("number", ["05", "08", "09"])
+@pytest.mark.parametrize("number", ["05", "08", "09", "13"])
 def test_cells_are_skipped_without_their_packages(number: str, tmp_path: Path) -> None:
     import nbformat
     from nbclient import NotebookClient
@@ -102,7 +102,7 @@ def test_cells_are_skipped_without_their_packages(number: str, tmp_path: Path) -
     folder = {"metadata": {"path": str(tmp_path / "notebooks")}}
     NotebookClient(notebook, timeout=300, resources=folder).execute()
     cells = [cell for cell in notebook.cells if cell.source.startswith("%%needs")]
-    assert len(cells) > 3
+    assert len(cells) >= 2
     for cell in cells:
         (output,) = cell.outputs
         assert output.text.startswith("Skipped: this cell needs torch")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -181,3 +182,23 @@ def test_the_checkbox_stands_beside_the_target_on_a_small_screen(host: Host, pho
         assert abs(middle - other) < 6, target
     code(page).locator(".wb-check").click()
     expect(code(page).locator("[data-wb=stale]")).to_contain_text("The files were not checked")
+
+
+@pytest.mark.thorough
+def test_a_dataset_version_is_rendered_and_proven(host: Host, photos: Path, tmp_path: Path) -> None:
+    open_code(host, photos)
+    panel = code(host.page)
+    panel.locator("[data-wb=version] summary").click()
+    folder = host.python("model.shown('code', 'save_folder')")
+    name = f"version-{tmp_path.name}"
+    panel.locator("[name=path]").fill(name)
+    panel.locator("[name=copies]").fill("2")
+    panel.locator("[name=split]").fill("0.5,0.5")
+    panel.locator("[data-wb=render-version]").click()
+    result = panel.locator("[data-wb=version-result]")
+    expect(result).to_contain_text("Complete.")
+    expect(result).to_contain_text("120 train, 60 val, folder, PNG")
+    expect(panel.locator("[name=copies]")).to_have_value("2")  # not reset by new fields
+    panel.locator("[data-wb=prove-version]").click()
+    expect(result).to_contain_text("proven:")
+    shutil.rmtree(Path(folder, name))
