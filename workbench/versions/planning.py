@@ -79,7 +79,7 @@ def plan_version(
     if not 1 <= copies <= 10_000:
         raise ArgumentError(f"copies is {copies}. Use 1 to 10,000.")
     if quality is not None and not 1 <= quality <= 100:
-        raise ArgumentError(f"quality is {quality}. Use 1 to 100, or leave it out for PNG.")
+        raise ArgumentError(f"quality is {quality}. Use 1 to 100, or omit it for PNG.")
     if shard_size is not None and shard_size < 1:
         raise ArgumentError(f"shard_size is {shard_size}. Use 1 or more samples.")
     writer = load_format(format)

@@ -79,7 +79,7 @@ class ShardWorker:
 def require_workers(workers: int | None) -> None:
     """Raise ArgumentError for a number of processes below 1."""
     if workers is not None and workers < 1:
-        raise ArgumentError(f"workers is {workers}. Use 1 or more, or leave it out.")
+        raise ArgumentError(f"workers is {workers}. Use 1 or more, or omit it.")
 
 
 def render_shards(
