@@ -402,3 +402,18 @@ def test_class_numbers_of_image_folder(tmp_path: Path) -> None:
     plan, _, _ = plan_version(graph, open_datasets(tmp_path / "list.csv"), split=(0.6, 0.4))
     assert "'10' is 1 there, 10 here" in str(plan.notes)
     assert "val has no sample of class" in str(plan.notes)
+
+
+def test_a_version_is_divided_again(small: Path, tmp_path: Path) -> None:
+    """Annotations and archives are divided by copies of the annotations and by indices."""
+    graph = wb.load_recipe("ssd").with_settings(batch_size=6)
+    options = {"split": (0.5, 0.5), "evaluation": graph}
+    first = render_here(
+        graph, tmp_path / "v1", small / "annotations.json", format="webdataset", **options
+    )
+    again = render_here(graph, tmp_path / "v2", first.path / "train", format="coco", **options)
+    assert dict(first.samples) == {"train": 3, "val": 3}
+    assert {each.source for each in first.records()} == {f"{at}.png" for at in range(1, 7)}
+    train, val = ([each.source for each in again.records(name)] for name in ("train", "val"))
+    assert len({*train, *val}) == 3
+    assert all(name.startswith("train-copy0-00000-of-00001.tar:") for name in (*train, *val))

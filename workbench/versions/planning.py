@@ -261,6 +261,7 @@ def write_inputs(
             (place / f"{split.name}.txt").write_bytes(content)
         elif len(plan.splits) > 1 or plan.excluded:
             others = (names - {samples[at].name for at in own}) | set(plan.excluded)
-            write_remaining(data, others, place / split.name)
+            made = write_remaining(data, others, place / split.name)
+            (place / f"{split.name}.path").write_text(os.path.relpath(made, place))
     # Last: a folder with a plan has all inputs.
     write_complete(folder / WORK / "plan.json", [plan.dump()])

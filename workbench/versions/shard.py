@@ -161,6 +161,8 @@ class ShardRenderer:
         meta = next(iter(pipe.reader_meta().values()))
         first, last = shard_bounds(read, meta["epoch_size"])
         prefix = os.path.join(open_plan_data(self.plan, self.folder)[self.plan.main].root, "")
+        place = data[self.plan.main].location
+        copied = os.path.join(place if os.path.isdir(place) else os.path.dirname(place), "")
         copy = "original" if task.copy == ORIGINAL else f"copy{task.copy}"
         names = list(graph.outputs)
         start, _ = shard_bounds(task, self.plan.split(task.split).samples)
@@ -168,7 +170,7 @@ class ShardRenderer:
         def encoded(at: int, outputs: list[Any], index: int) -> EncodedSample:
             values = {n: np.asarray(o[index]) for n, o in zip(names, outputs, strict=True)}
             name = str(outputs[names.index(ENCODED)][index].source_info())
-            name = name.removeprefix(prefix)
+            name = name.removeprefix(prefix).removeprefix(copied)
             key = f"{_stem(name)}-{start + at:07}-{copy}"
             kept[key] = name, hashlib.sha256(values[ENCODED].tobytes()).hexdigest()
             return encode(reader.sample(key, name, values), self.plan, reader.roles)
@@ -228,7 +230,10 @@ def split_data(folder: Path, plan: VersionPlan, task: Task) -> Datasets:
     """Return the datasets of a shard: for the main parameter, the samples of its split."""
     found = dict(open_plan_data(plan, folder))
     given = found[plan.main]
-    for path in (folder / WORK / "data").glob(f"{task.split}*"):
+    path = (place := folder / WORK / "data") / f"{task.split}.txt"
+    if (other := place / f"{task.split}.path").is_file():  # a copy of the data, with links
+        path = place / other.read_text()
+    if path.exists():
         found[plan.main] = replace(given, location=os.fspath(path), items=(), title=str(given))
     return found
 
