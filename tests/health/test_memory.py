@@ -146,7 +146,7 @@ def test_a_process_needs_no_more(tmp_path: Path, recipe: str) -> None:
     predicted = found.worst["cpu"]
     assert predicted is not None
     returned = peak_of_process(tmp_path, folder, dict([RETURN_FREED.split("=")]))
-    assert 1.0 <= predicted / returned <= 1.15
+    assert 1.0 <= predicted / returned <= 1.2
     assert peak_of_process(tmp_path, folder, {}) <= predicted + found.retained
 
 

@@ -38,7 +38,7 @@ _PROCESS = 124 * 2**20
 """Host memory in bytes of a process that runs a CPU pipeline, without its batches (DALI 2.4)."""
 _AUGMENTATION, _BLOCK = 6 * 2**20, 2**20
 """Bytes of the operators of an automatic augmentation, and of a block (measured)."""
-_ENCODED_BATCHES = 3
+_ENCODED_BATCHES = 2
 """Number of encoded batches in the memory of a process, read or mapped (measured with DALI 2.4)."""
 _RETAINED = 96 * 2**20
 """Bytes that the C library keeps in addition to small buffers (measured with 2 and 8 threads)."""
@@ -477,14 +477,31 @@ def _peaks(
         here: dict[Port, int | None] = {
             port: size if _side(resolved, port) == side else 0 for port, size in sizes.items()
         }
-        parts = [_buffers(resolved, here)]
         if side == "cpu":
+            parts = _pooled_buffers(resolved, here)
             parts += [_process(resolved), _ENCODED_BATCHES * encoded, *_copies(resolved, images)]
         else:
-            parts += [here[port] for port in decoded if port in here]
+            parts = [_buffers(resolved, here), *(here[port] for port in decoded if port in here)]
         if (peak := _sum(parts)) != 0:
             peaks[side] = peak
     return peaks
+
+
+def _pooled_buffers(resolved: ResolvedGraph, sizes: Mapping[Port, int | None]) -> list[int | None]:
+    """Return the bytes of small buffers, and of each size of large ones.
+
+    DALI's pool for large buffers returns nothing to the system, and a freed buffer is reused only
+    for buffers of about the same size.
+    """
+    large = {size for size in sizes.values() if size is not None and size >= _POOLED}
+    small = {port: 0 if size in large else size for port, size in sizes.items()}
+    parts = [_buffers(resolved, small)]
+    for each in large:
+        same: dict[Port, int | None] = {
+            port: size if size == each else 0 for port, size in sizes.items()
+        }
+        parts.append(27 * (_buffers(resolved, same) or 0) // 25)  # blocks are a little larger
+    return parts
 
 
 def _process(resolved: ResolvedGraph) -> int:
