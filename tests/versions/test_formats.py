@@ -31,6 +31,7 @@ from workbench.sources.kinds.records.tfrecord import (
 from workbench.versions.formats.format import annotations_of, json_part
 from workbench.versions.manifest import Version, open_version, write_version
 from workbench.versions.outputs import POLYGONS, SampleReader, roles_of
+from workbench.versions.pictures import pictures_of, samples_by_class
 from workbench.versions.planning import plan_version, write_inputs
 from workbench.versions.proof import _changed_parts, _changed_whole_files
 from workbench.versions.records import WORK
@@ -300,6 +301,9 @@ def test_boxes_and_damage(format: str, small: Path, tmp_path: Path) -> None:
     graph = wb.load_recipe("ssd").with_settings(batch_size=4)
     version = render_here(graph, tmp_path / "v1", small / "annotations.json", format=format)
     require_equal(version, expected(version.path, "ssd"))
+    shown = pictures_of(version, samples_by_class(version))
+    assert {each.shape[2] for each in shown.values()} == {3}
+    assert len(shown) == 6
     shutil.rmtree(version.path / WORK)
     (task,) = version.plan.tasks()
     assert not [*_changed_parts(version, task), *_changed_whole_files(version, ())]

@@ -113,8 +113,9 @@ class Version(DocumentedResult):
         return difference(self, other if isinstance(other, Version) else open_version(other))
 
     def plot(self, split: str = "", *, rows: int | None = None) -> Figure:
-        """Return a matplotlib figure of samples of all classes, with boxes, points and masks.
+        """Return a matplotlib figure of samples of all classes.
 
+        Boxes, points and masks are drawn for the formats ``folder``, ``coco`` and ``webdataset``.
         ``split`` is ``train``, ``val`` or ``test``, by default any. Without ``rows``, at most 16
         pictures are shown: the first picture of the first copy of a sample. Raises ArgumentError
         for another split, and for a version without pictures.

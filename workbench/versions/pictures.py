@@ -23,6 +23,7 @@ from workbench.preview.pictures.annotation_overlays import (
     fitting_mask,
 )
 from workbench.versions.formats import load_format
+from workbench.versions.formats.format import mask_ending
 from workbench.versions.outputs import roles_of
 from workbench.versions.plan import Task, VersionPlan
 from workbench.versions.records import SampleRecord
@@ -59,14 +60,16 @@ def tasks_and_records(version: Version) -> Iterator[Chosen]:
 
 
 def pictures_of(version: Version, chosen: Iterable[Chosen]) -> dict[str, NDArray[np.uint8]]:
-    """Return the first picture of each sample, with boxes, points and masks, by key.
+    """Return the first picture of each sample by key.
+
+    Boxes, points and masks are drawn for the formats ``folder``, ``coco`` and ``webdataset``.
 
     Raises DataError if a picture is missing or damaged, and ArgumentError if there are none.
     """
     plan = version.plan
-    ending = picture_ending(plan)
+    name = load_format(plan.format).picture or picture_ending(plan)
     graph = resolve(graph_from_json(plan.graphs["train"]), load_catalog())
-    masks = {f"{name}.png" for name in roles_of(graph).masks}
+    masks = {mask_ending(each) for each in roles_of(graph).masks}
     by_task: dict[Task, list[SampleRecord]] = {}
     for task, record in chosen:
         by_task.setdefault(task, []).append(record)
@@ -77,7 +80,7 @@ def pictures_of(version: Version, chosen: Iterable[Chosen]) -> dict[str, NDArray
             if key in parts:
                 parts[key][part] = content
         for record in records:
-            if ending not in record.parts:
+            if name not in record.parts:
                 raise ArgumentError(f"{version.path} has no pictures: its samples are arrays.")
             found[record.key] = _picture(version, record, parts[record.key], masks)
     return found
@@ -104,13 +107,14 @@ def caption_of(plan: VersionPlan, record: SampleRecord) -> str:
 def _picture(
     version: Version, record: SampleRecord, parts: Mapping[str, bytes | None], masks: set[str]
 ) -> NDArray[np.uint8]:
-    ending = picture_ending(version.plan)
-    where = version.path / record.paths.get(ending, record.key)
-    content = parts.get(ending)
+    form = load_format(version.plan.format)
+    name = form.picture or picture_ending(version.plan)
+    where = version.path / record.paths.get(name, record.key)
+    content = parts.get(name)
     if content is None:
         raise DataError(f"{where} is missing. Render the version again, into a new folder.")
     try:
-        with Image.open(io.BytesIO(content)) as opened:
+        with Image.open(io.BytesIO(form.picture_bytes(content))) as opened:
             picture = np.asarray(opened.convert("RGB"))
     except OSError as error:
         raise DataError(f"{where} cannot be read: {error}.") from None

@@ -335,6 +335,9 @@ class Code(Widget):
     save_folder: str
     """Default folder for saved files."""
     overwrite: dict[str, Any]
+    version: dict[str, Any]
+    formats: list[str]
+    """Formats of dataset versions."""
 
 class Data(Widget):
     """Data panel: counts, sizes, formats, and the result of the file check."""

@@ -54,6 +54,8 @@ class VersionFormat(ABC):
     name: str
     extra = ""
     """Name of the package that writing needs, or empty."""
+    picture = ""
+    """Name of the part with the first picture; empty if it is the file ending."""
     file_per_picture = False
     """Whether each picture is a file, and not each shard."""
 
@@ -90,6 +92,10 @@ class VersionFormat(ABC):
         return [
             "All objects have class 1, 'object', because the graph does not output their labels."
         ]
+
+    def picture_bytes(self, part: bytes) -> bytes:
+        """Return the PNG or JPEG in the part ``picture``."""
+        return part
 
     def finish(
         self, folder: Path, plan: VersionPlan, records: Callable[[str], Iterator[SampleRecord]]

@@ -37,6 +37,8 @@ class ParquetFormat(VersionFormat):
     name = "parquet"
     extra = "pyarrow"
 
+    picture = "image"
+
     def require(self, roles: Roles, plan: VersionPlan) -> None:
         for name in (*roles.images[1:], *roles.masks, *roles.numbers, *roles.arrays):
             if name in _FIXED:

@@ -41,6 +41,8 @@ class TFRecordFormat(VersionFormat):
 
     name = "tfrecord"
 
+    picture = "image/encoded"
+
     def require(self, roles: Roles, plan: VersionPlan) -> None:
         if roles.outlines:
             raise ArgumentError(
@@ -69,6 +71,9 @@ class TFRecordFormat(VersionFormat):
                 raise DataError(f"{path}: the record at byte {offset - 12} is damaged.") from None
             for name, part in found.items():
                 yield key, name, part
+
+    def picture_bytes(self, part: bytes) -> bytes:
+        return _texts(part)[0]
 
 
 def _features(encoded: EncodedSample) -> dict[str, Feature]:
