@@ -64,7 +64,7 @@ class CocoFormat(VersionFormat):
         self, samples: Iterator[EncodedSample], folder: Path, task: Task, plan: VersionPlan
     ) -> Iterator[tuple[EncodedSample, dict[str, str]]]:
         (rows := _rows_path(folder, task)).parent.mkdir(parents=True, exist_ok=True)
-        with rows.open("w") as file:
+        with rows.open("w", encoding="utf-8") as file:
             for each in samples:
                 paths = {}
                 for ending, part in each.parts.items():
@@ -112,7 +112,7 @@ class CocoFormat(VersionFormat):
         for split in plan.splits:
             paths.append(f"annotations/{prefix}_{split.name}.json")
             tasks = [task for task in plan.tasks() if task.split == split.name]
-            with (folder / paths[-1]).open("w") as file:
+            with (folder / paths[-1]).open("w", encoding="utf-8") as file:
                 file.writelines(_document(folder, tasks, plan, roles))
         return paths
 
@@ -129,7 +129,7 @@ def _rows(folder: Path, tasks: Sequence[Task]) -> Iterator[tuple[int, Any, Any]]
     """Yield the number of each image of the shards, from 1, its entry, and its annotations."""
     number = 0
     for task in tasks:
-        with _rows_path(folder, task).open() as lines:
+        with _rows_path(folder, task).open(encoding="utf-8") as lines:
             for line in lines:
                 number += 1
                 yield number, *json.loads(line)
