@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version as installed_version
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from workbench.emit.core.outputs import first_reader
 from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.resources.machine import describe_machine
 from workbench.engine.resources.missing_gpu import require_gpu_if_used
-from workbench.errors import ArgumentError
+from workbench.errors import ArgumentError, DataError
 from workbench.graph.execution.dataset_parameters import (
     datasets_as_read,
     is_sampled,
@@ -50,7 +51,7 @@ from workbench.versions.plan import (
     divide,
 )
 from workbench.versions.records import WORK, file_hash, write_complete
-from workbench.versions.shard import list_file, open_plan_data
+from workbench.versions.shard import PATH, list_file, open_plan_data
 
 SHARD_SIZE = 1000
 """Default number of samples per shard."""
@@ -89,6 +90,11 @@ def plan_version(
     graph = resolve(with_datasets(graph.whole, data), load_catalog()).graph
     require_gpu_if_used(graph, describe_machine())
     main = _main_source(graph)
+    if len(split) > 1 and main.kind == "video_frames":
+        raise ArgumentError(
+            f"{main.id}: a sequence can have frames of two splits. Render each split's videos "
+            "separately, without split."
+        )
     name = str(parameter_of(main))
     data = datasets_as_read(graph, data)
     for each in data.values():
@@ -258,10 +264,20 @@ def write_inputs(
             if main.args.get("random_shuffle") or main.args.get("shuffle_after_epoch"):
                 random.Random(plan.seed).shuffle(own)
             content = dump_file_list(samples[at] for at in own)
-            (place / f"{split.name}.txt").write_bytes(content)
+            path = place / f"{split.name}.txt"
+            path.write_bytes(content)
         elif len(plan.splits) > 1 or plan.excluded:
             others = (names - {samples[at].name for at in own}) | set(plan.excluded)
-            made = write_remaining(data, others, place / split.name)
-            (place / f"{split.name}.path").write_text(os.path.relpath(made, place))
+            path = write_remaining(data, others, place / split.name)
+            part = replace(data, location=os.fspath(path), items=())
+            for number, pair in enumerate(zip(class_names(part), plan.classes, strict=False)):
+                if pair[0] not in (pair[1], str(number)):  # a class without a name has its number
+                    raise DataError(
+                        f"{data}: class {number} is {pair[0]!r} in {split.name!r} alone, and "
+                        f"{pair[1]!r} in all samples. Store the class names with the data."
+                    )
+        else:
+            continue  # all of the data
+        (place / f"{split.name}{PATH}").write_text(os.path.relpath(path, place))
     # Last: a folder with a plan has all inputs.
     write_complete(folder / WORK / "plan.json", [plan.dump()])

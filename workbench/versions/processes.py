@@ -67,7 +67,8 @@ class ShardWorker:
         code = self._process.wait()
         self.log.seek(0)
         text = self.log.read().decode(errors="replace")
-        return f"A worker process {describe_exit(code, text)}"
+        lines = [line for line in text.splitlines() if line.strip() and "Traceback" in text]
+        return ": ".join([f"A worker process {describe_exit(code, text)}", *lines[-1:]])
 
     def close(self) -> None:
         self._process.kill()
@@ -200,7 +201,7 @@ class RunProgress:
 
     def report(self) -> None:
         """Report the progress again, so that the callback can cancel the run."""
-        self._on_progress(self.done / self.total, self._text)
+        self._on_progress(min(1.0, self.done / self.total), self._text)
 
     def _update(self) -> None:
         spent = time.monotonic() - self._start

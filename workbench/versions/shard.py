@@ -18,10 +18,11 @@ import numpy as np
 
 from workbench.catalog import load_catalog
 from workbench.emit.core.outputs import first_reader
+from workbench.emit.core.python import identifier
 from workbench.engine.build.in_process_loader import build_pipeline
 from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.protocol.exit_status import is_file_fault
-from workbench.errors import PipelineError
+from workbench.errors import DataError, PipelineError
 from workbench.graph.execution.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.graph import changed_settings
@@ -47,6 +48,8 @@ from workbench.versions.records import (
     write_records,
 )
 
+PATH = ".path"
+"""Ending of the file, in the working folder, with the relative path of a split's data."""
 _STEM = re.compile(r"[^\w-]+")
 _MOST_STEM = 80
 _MEASURED_BATCHES = 4
@@ -158,20 +161,20 @@ class ShardRenderer:
         resolved = resolve(graph, load_catalog())
         reader, main = SampleReader(resolved), first_reader(resolved.nodes)
         pipe = build_pipeline(graph, data)
-        meta = next(iter(pipe.reader_meta().values()))
+        meta = pipe.reader_meta(identifier(first_reader(resolved.nodes).id))
         first, last = shard_bounds(read, meta["epoch_size"])
-        prefix = os.path.join(open_plan_data(self.plan, self.folder)[self.plan.main].root, "")
-        place = data[self.plan.main].location
-        copied = os.path.join(place if os.path.isdir(place) else os.path.dirname(place), "")
+        given = open_plan_data(self.plan, self.folder)[self.plan.main]
+        # Names are relative to the data, also if a split is a folder of links to it.
+        prefixes = [os.path.join(each.root, "") for each in (data[self.plan.main], given)]
         copy = "original" if task.copy == ORIGINAL else f"copy{task.copy}"
         names = list(graph.outputs)
-        start, _ = shard_bounds(task, self.plan.split(task.split).samples)
 
         def encoded(at: int, outputs: list[Any], index: int) -> EncodedSample:
             values = {n: np.asarray(o[index]) for n, o in zip(names, outputs, strict=True)}
             name = str(outputs[names.index(ENCODED)][index].source_info())
-            name = name.removeprefix(prefix).removeprefix(copied)
-            key = f"{_stem(name)}-{start + at:07}-{copy}"
+            for prefix in prefixes:
+                name = name.removeprefix(prefix)
+            key = f"{_stem(name)}-{task.shard:03}-{at:05}-{copy}"
             kept[key] = name, hashlib.sha256(values[ENCODED].tobytes()).hexdigest()
             return encode(reader.sample(key, name, values), self.plan, reader.roles)
 
@@ -230,11 +233,13 @@ def split_data(folder: Path, plan: VersionPlan, task: Task) -> Datasets:
     """Return the datasets of a shard: for the main parameter, the samples of its split."""
     found = dict(open_plan_data(plan, folder))
     given = found[plan.main]
-    path = (place := folder / WORK / "data") / f"{task.split}.txt"
-    if (other := place / f"{task.split}.path").is_file():  # a copy of the data, with links
-        path = place / other.read_text()
-    if path.exists():
-        found[plan.main] = replace(given, location=os.fspath(path), items=(), title=str(given))
+    place = folder / WORK / "data"
+    written = place / f"{task.split}{PATH}"
+    if written.is_file():
+        path = os.path.normpath(place / written.read_text())
+        found[plan.main] = replace(given, location=path, items=(), title=str(given))
+    elif len(plan.splits) > 1 or plan.excluded:
+        raise DataError(f"The samples of {task.split!r} are missing in {place}. Render again.")
     return found
 
 
