@@ -173,14 +173,14 @@ def test_the_checkbox_stands_beside_the_target_on_a_small_screen(host: Host, pho
     for target in ("notebook", "lightning"):
         choose(page, target)
         expect(code(page).locator("[data-wb=path]")).not_to_have_value("pipe.py")
-        label = code(page).locator(".wb-check").bounding_box()
+        label = code(page).locator(".wb-check", has_text="Skip bad files").bounding_box()
         button = code(page).locator("[data-wb=target]").bounding_box()
         assert label is not None
         assert button is not None
         middle, other = (box["y"] + box["height"] / 2 for box in (label, button))
         assert label["height"] < 30, target
         assert abs(middle - other) < 6, target
-    code(page).locator(".wb-check").click()
+    code(page).locator(".wb-check", has_text="Skip bad files").click()
     expect(code(page).locator("[data-wb=stale]")).to_contain_text("The files were not checked")
 
 

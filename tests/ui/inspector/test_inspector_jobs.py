@@ -69,7 +69,7 @@ def test_figures_come_with_their_spread(
     assert not entry["stale"]
     assert speed.entry(JITTER, {})["stale"]
     if outcome is DONE:
-        assert entry["ratio"] == [1.5, 1.4, 1.6]
+        assert entry["ratio"] == "1.40 to 1.60"  # not known within 3 %
         assert [row["name"] for row in entry["rows"]] == ["with the if", "fused"]
         assert all(row["low"] <= row["median"] <= row["high"] for row in entry["rows"])
 

@@ -3211,6 +3211,7 @@ class GraphMethods(Operators[Graph]):
         device: DecodeDevice = ...,
         prefetch_queue_depth: int = ...,
         pipelines: int = ...,
+        cpu_share: int = ...,
         executor: Executor = ...,
     ) -> Graph: ...
     def decode(
