@@ -26,7 +26,7 @@ from workbench.versions.plan import VersionPlan
 
 RECIPES = ("rotate-jitter", "imagenet-train")
 RECORDS = Path(__file__).parents[1] / "assets" / "benchmarks"
-SHARD = 250
+SHARD = 500
 SCRIPT = """
 import sys, time
 start = time.perf_counter()

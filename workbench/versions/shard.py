@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import re
 import shutil
@@ -159,7 +160,7 @@ class ShardRenderer:
         """Yield the encoded samples of a shard. ``kept`` gets their names and data hashes."""
         graph = shard_graph(self.plan, task, data, read, self.threads)
         resolved = resolve(graph, load_catalog())
-        reader, main = SampleReader(resolved), first_reader(resolved.nodes)
+        reader = SampleReader(resolved)
         pipe = build_pipeline(graph, data)
         meta = pipe.reader_meta(identifier(first_reader(resolved.nodes).id))
         first, last = shard_bounds(read, meta["epoch_size"])
@@ -178,19 +179,30 @@ class ShardRenderer:
             kept[key] = name, hashlib.sha256(values[ENCODED].tobytes()).hexdigest()
             return encode(reader.sample(key, name, values), self.plan, reader.roles)
 
+        size = graph.settings.batch_size
         with ThreadPoolExecutor(self.threads) as pool:
-            for begin in range(0, last - first, graph.settings.batch_size):
-                count = min(graph.settings.batch_size, last - first - begin)
-                try:
-                    outputs = [output.as_cpu() for output in pipe.run()]
-                except RuntimeError as error:
-                    raise PipelineError(str(error)) from None
+            for number, outputs in enumerate(_run(pipe, math.ceil((last - first) / size))):
+                begin = number * size
+                count = min(size, last - first - begin)
                 yield from pool.map(
                     lambda index, at=begin, given=outputs: encoded(at + index, given, index),
                     range(count),
                 )
                 report(count)
-        assert main is not None
+
+
+def _run(pipe: Any, batches: int) -> Iterator[list[Any]]:
+    """Yield the outputs of a number of batches on the CPU. Runs no further batch in advance."""
+    depth = pipe.prefetch_queue_depth
+    depth = max(depth.values()) if isinstance(depth, dict) else depth
+    for number in range(batches):
+        try:
+            if number == 0 or number <= batches - depth:  # the first call runs ``depth`` batches
+                pipe.schedule_run()
+            outputs = pipe.outputs()
+        except RuntimeError as error:
+            raise PipelineError(str(error)) from None
+        yield [output.as_cpu() for output in outputs]
 
 
 def shard_graph(plan: VersionPlan, task: Task, data: Datasets, read: Task, threads: int) -> Graph:

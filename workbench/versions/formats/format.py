@@ -42,10 +42,8 @@ class EncodedSample:
     objects: Sequence[Mapping[str, Any]] | None
     roles: Roles
 
-    @property
-    def hashes(self) -> dict[str, str]:
-        """SHA-256 of each part, by ending."""
-        return {name: hashlib.sha256(part).hexdigest() for name, part in self.parts.items()}
+    hashes: Mapping[str, str]
+    """SHA-256 of each part, by ending."""
 
 
 class VersionFormat(ABC):
@@ -128,7 +126,8 @@ def encode(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> EncodedSa
     objects = annotations_of(sample, plan, roles) if roles.has_objects else None
     if objects is not None or sample.numbers:
         parts["json"] = json_part(objects, sample.numbers, sample.source)
-    return EncodedSample(sample, parts, pictures, objects, roles)
+    hashes = {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
+    return EncodedSample(sample, parts, pictures, objects, roles, hashes)
 
 
 def mask_ending(name: str) -> str:
@@ -314,8 +313,11 @@ def shard_path(folder: Path, task: Task, suffix: str) -> Path:
 
 def write_part(path: Path, part: bytes) -> None:
     """Write a part to a file of its own."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(part)
+    try:
+        path.write_bytes(part)
+    except FileNotFoundError:  # faster than to look for the folder each time
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(part)
 
 
 def read_part(path: Path) -> bytes | None:
