@@ -8,7 +8,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +44,10 @@ class EncodedSample:
 
     hashes: Mapping[str, str]
     """SHA-256 of each part, by ending."""
+
+    def with_parts(self, parts: Parts) -> EncodedSample:
+        """Return a copy that is stored as other parts."""
+        return replace(self, parts=parts, hashes=_hashes(parts))
 
 
 class VersionFormat(ABC):
@@ -126,8 +130,7 @@ def encode(sample: RenderedSample, plan: VersionPlan, roles: Roles) -> EncodedSa
     objects = annotations_of(sample, plan, roles) if roles.has_objects else None
     if objects is not None or sample.numbers:
         parts["json"] = json_part(objects, sample.numbers, sample.source)
-    hashes = {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
-    return EncodedSample(sample, parts, pictures, objects, roles, hashes)
+    return EncodedSample(sample, parts, pictures, objects, roles, _hashes(parts))
 
 
 def mask_ending(name: str) -> str:
@@ -309,6 +312,10 @@ def shard_path(folder: Path, task: Task, suffix: str) -> Path:
     path = folder / task.split / f"{task.name}.{suffix}"
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def _hashes(parts: Parts) -> dict[str, str]:
+    return {name: hashlib.sha256(part).hexdigest() for name, part in parts.items()}
 
 
 def write_part(path: Path, part: bytes) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -64,7 +63,7 @@ class ParquetFormat(VersionFormat):
                 rows.append(row := _row(each))
                 parts = {name: _as_bytes(value) for name, value in row.items()}
                 size += sum(map(len, parts.values()))
-                yield replace(each, parts=parts), {}
+                yield each.with_parts(parts), {}
                 if size > _GROUP_BYTES:
                     file.write_table(Table.from_pylist(rows, schema))
                     rows, size = [], 0

@@ -9,7 +9,6 @@ have their own names: numbers, and arrays in NumPy's file format.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +56,7 @@ class TFRecordFormat(VersionFormat):
             for each in samples:
                 parts = {name: encode_feature(it) for name, it in _features(each).items()}
                 file.write(encode_tfrecord(encode_features(parts)))
-                yield replace(each, parts=parts), {}
+                yield each.with_parts(parts), {}
 
     def read(
         self, folder: Path, task: Task, records: Sequence[SampleRecord], plan: VersionPlan
