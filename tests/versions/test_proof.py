@@ -103,7 +103,8 @@ def test_another_graph_or_library_is_named(version: Path, rendered: Path) -> Non
     path.write_text(json.dumps(manifest))
     found = wb.prove(version, share=0.1, graph=a_graph(rendered / "photos").with_settings(seed=5))
     assert any("numpy is" in each and "was 0.1" in each for each in found.changes)
-    assert any("the graph differs" in each for each in found.changes)
+    assert any("the graph differs" in each for each in found.differences)
+    assert any("version.json: it was changed" in each for each in found.differences)
 
 
 def test_what_cannot_be_proven(version: Path, tmp_path: Path) -> None:

@@ -143,10 +143,12 @@ def test_a_bad_image_is_counted_and_named(photos: Path, tmp_path: Path) -> None:
     (data / "bee" / "empty.png").write_bytes(b"")
     whole = (data / "cat" / "cat0.png").read_bytes()
     (data / "cat" / "cut.png").write_bytes(whole[: len(whole) // 2])  # found when it is decoded
+    (data / "cat" / "line\nbreak.png").write_bytes(whole)
     made = wb.render(a_graph(data), tmp_path / "v1", shard_size=5)
     assert made.samples == {"train": 12}
-    assert set(made.manifest.excluded) == {"bee/empty.png", "cat/cut.png"}
-    assert "2 bad samples are excluded" in str(made)
+    bad = {"bee/empty.png", "cat/cut.png", "cat/line\nbreak.png"}
+    assert set(made.manifest.excluded) == bad
+    assert "3 bad samples are excluded" in str(made)
     assert wb.prove(tmp_path / "v1", share=1).proven
 
 
@@ -372,5 +374,5 @@ def test_twenty_kills_do_not_change_a_byte(workers: int, tmp_path: Path) -> None
     made = wb.render(a_graph(data), tmp_path / "whole", copies=2, shard_size=50, workers=2)
     assert made.samples == {"train": 4000}
     rng = np.random.default_rng(workers)
-    render_with_kills(data, tmp_path, workers, 20, lambda: float(rng.uniform(1.0, 6.0)))
+    render_with_kills(data, tmp_path, workers, 20, lambda: float(rng.uniform(0.8, 3.5)))
     assert contents(tmp_path / "v1") == contents(tmp_path / "whole")

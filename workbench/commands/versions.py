@@ -95,6 +95,8 @@ def render(
     from workbench.versions.render import render as render_version
 
     if proved is not None:
+        if output or dry_run:
+            raise click.UsageError("--prove checks a version. Omit -o and --dry-run.")
         source = load_source_graph(graph) if graph else None
         with share_bar() as on_progress:
             proof = prove(
@@ -103,6 +105,7 @@ def render(
                 graph=source,
                 data=data or None,
                 workers=workers,
+                trust=click.get_current_context().find_root().obj is True,
                 on_progress=on_progress,
             )
         for line in proof.lines():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 from collections import Counter
@@ -51,6 +52,13 @@ class Manifest(msgspec.Struct, frozen=True):
     excluded: Mapping[str, str]
     size: int
     format: str = "dali-workbench-version"
+    digest: str = ""
+    """SHA-256 of all other values."""
+
+    def computed_digest(self) -> str:
+        """Return the digest that the values have."""
+        values = msgspec.structs.replace(self, digest="")
+        return hashlib.sha256(msgspec.json.encode(values)).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -83,7 +91,20 @@ class Version(DocumentedResult):
         listed = [f"{name} ({why.rstrip('.')})" for name, why in list(excluded.items())[:5]]
         more = f" and {len(excluded) - 5:,} more" if len(excluded) > 5 else ""
         bad = f"{len(excluded):,} bad samples are excluded: {', '.join(listed)}{more}."
-        return (*self.plan.notes, *([bad] if excluded else []))
+        return (*self.plan.notes, *self._fewer, *([bad] if excluded else []))
+
+    @property
+    def _fewer(self) -> Iterator[str]:
+        """Yield a sentence for each split with fewer samples than the data has."""
+        for split in self.plan.splits:
+            planned = split.samples * (split.copies + split.originals)
+            left = planned - self.samples[split.name]
+            later = len(self.manifest.excluded) - len(self.plan.excluded)
+            if left > later * (split.copies + split.originals):
+                yield (
+                    f"{split.name} has {self.samples[split.name]:,} samples, but {planned:,} are "
+                    "listed: the reader skips samples without objects."
+                )
 
     def records(self, split: str = "") -> Iterator[SampleRecord]:
         """Yield the record of each sample, by default of all splits.
@@ -219,6 +240,7 @@ def write_version(folder: Path, plan: VersionPlan) -> None:
         if name != MANIFEST_FILE
     )
     manifest = Manifest(plan, dict(samples), hashes, files, excluded, size)
+    manifest = msgspec.structs.replace(manifest, digest=manifest.computed_digest())
     text = json.dumps(msgspec.to_builtins(manifest), indent=1, ensure_ascii=False)
     write_complete(folder / MANIFEST_FILE, [text.encode(errors="surrogateescape")])
 

@@ -20,7 +20,7 @@ from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph, resolve
 from workbench.graph.types.devices import decodes
-from workbench.graph.types.tensor_type import TensorType
+from workbench.graph.types.tensor_type import TensorType, type_text
 from workbench.sources import load_source
 
 ENCODED = "_encoded"
@@ -198,7 +198,13 @@ def graph_to_render(graph: Graph, *, arrays: bool) -> tuple[Graph, list[str]]:
     graph = resolved.graph
     for name, flow in resolved.outputs.items():
         node = graph.node(graph.outputs[name].node)
-        if arrays or flow.kind != "image" or is_picture(flow) or node.op != _NORMALIZE:
+        if arrays or flow.kind != "image" or is_picture(flow):
+            continue
+        if node.op != _NORMALIZE:
+            notes.append(
+                f"{name}: stored as arrays, because {node.id!r} outputs {type_text(flow)}, and a "
+                "picture is u8 HWC."
+            )
             continue
         given = resolved.types.get(node.inputs["data"])
         graph = graph.replace_node(_before_normalization(node, given))

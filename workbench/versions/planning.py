@@ -37,6 +37,7 @@ from workbench.sources import (
     Sample,
     class_names,
     dump_file_list,
+    fits_list,
     list_samples,
     load_source,
     require_dataset,
@@ -154,6 +155,9 @@ def _bad_samples(data: Dataset, name: str) -> dict[str, str]:
     usable.exclude_bad(full=False)
     found = {one.file: one.reason for one in usable.excluded}
     usable.close()
+    if load_source(data.kind).lists_files:
+        reason = "its path has a line break, which a list of files cannot contain"
+        found |= {each.name: reason for each in list_samples(data) if not fits_list(each)}
     return found
 
 

@@ -24,6 +24,7 @@ from workbench.graph.execution.dataset_parameters import with_datasets
 from workbench.graph.model import Graph
 from workbench.graph.resolved import resolve
 from workbench.graph.storage.io import graph_from_json
+from workbench.graph.user_functions.trust import trust_graph
 from workbench.graph.variants.difference import graph_differences
 from workbench.sources import Data, Datasets, Sample, open_datasets
 from workbench.versions.formats import load_format
@@ -96,14 +97,16 @@ def prove(
     data: Data | None = None,
     seed: int | None = None,
     workers: int | None = None,
+    trust: bool = False,
     on_progress: Progress = lambda share, text: None,
 ) -> Proof:
     """Compare a version's files with its manifest, and render a share of its shards again.
 
     At least one shard is chosen, by ``seed``; their files are read and their samples are rendered
     again. Each changed, missing or additional file is named, with its sample. ``data`` is where the
-    data is now, by default where it was. ``graph`` is a graph to compare with that of the version:
-    differences from it, and from the data and libraries of the version, are in ``changes``. Raises
+    data is now, by default where it was. ``graph`` is a graph that must equal that of the version.
+    Differences from its data and libraries are in ``changes``. ``trust`` allows the functions in
+    the version's graph to run: read them first. Raises GraphFaultsError for untrusted functions,
     ArgumentError if ``share`` is not above 0 and at most 1, and DataError if the folder is not a
     version.
 
@@ -116,12 +119,14 @@ def prove(
     require_workers(workers)
     found = version if isinstance(version, Version) else open_version(version)
     plan = found.plan
-    for each in plan.graphs.values():
-        resolve(graph_from_json(each), load_catalog())  # code must be trusted
+    for each in map(graph_from_json, plan.graphs.values()):
+        resolve(trust_graph(each) if trust else each, load_catalog())  # code must be trusted
     tasks = list(plan.tasks())
     chosen = random.Random(seed).sample(tasks, max(1, math.ceil(share * len(tasks))))
     on_progress(0.0, "comparing the files with the manifest")
     differences = [*_unexpected_files(found), *_changed_records(found, chosen)]
+    if found.manifest.computed_digest() != found.manifest.digest:
+        differences.append(f"{MANIFEST_FILE}: it was changed after the version was written")
     for task in chosen:
         differences += _changed_parts(found, task)
     differences += _changed_whole_files(found, differences)
@@ -131,7 +136,7 @@ def prove(
         if installed_version(name) != used
     ]
     if graph is not None:
-        changes += _graph_changes(found, graph)
+        differences += _graph_changes(found, graph)
     place = Path(tempfile.mkdtemp(prefix="workbench-prove-"))
     rendered, failure = 0, ""
     try:

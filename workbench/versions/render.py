@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from workbench.arguments import FLAG, TEXT, WHOLE, checked
+from workbench.arguments import FLAG, TEXT, WHOLE, checked, require_library
 from workbench.engine.protocol.progress import Progress, one_line_interrupt, with_progress_bar
 from workbench.errors import SaveError
 from workbench.graph.model import GRAPH, Graph
@@ -30,7 +30,7 @@ from workbench.versions.plan import (
 )
 from workbench.versions.planning import plan_version, write_inputs
 from workbench.versions.processes import render_shards, require_workers
-from workbench.versions.records import WORK
+from workbench.versions.records import MANIFEST, WORK
 
 
 @with_progress_bar()
@@ -90,6 +90,8 @@ def render(
         shard_size=shard_size,
         evaluation=evaluation,
     )
+    if ray:
+        require_library("ray", "render(ray=...)")
     try:
         with _locked_folder(target, plan) as folder:
             if folder is None:
@@ -142,7 +144,13 @@ def _locked_folder(target: Path, plan: VersionPlan) -> Iterator[Path | None]:
             ) from None
         stored = folder / WORK / "plan.json"
         if stored.is_file():
-            _require_same(load_plan(stored.read_bytes()), plan, folder)
+            begun = any((folder / MANIFEST).glob("*.jsonl"))
+            if begun or not load_plan(stored.read_bytes()).differences(plan):
+                _require_same(load_plan(stored.read_bytes()), plan, folder)
+            else:  # no shard of the other plan is complete
+                for each in folder.iterdir():
+                    if each.name != WORK:
+                        shutil.rmtree(each) if each.is_dir() else each.unlink()
         elif (folder / MANIFEST_FILE).is_file():  # it ended just before its last step
             _require_same(open_version(folder).plan, plan, folder)
         elif any(each.name != WORK for each in folder.iterdir()):
