@@ -18,7 +18,13 @@ from workbench.versions.formats import load_format
 from workbench.versions.outputs import roles_of
 from workbench.versions.plan import VersionPlan
 from workbench.versions.planning import write_inputs
-from workbench.versions.processes import duration_text, measure_sample, size_text, usual_workers
+from workbench.versions.processes import (
+    duration_text,
+    measure_sample,
+    require_workers,
+    size_text,
+    usual_workers,
+)
 from workbench.versions.records import WORK, SampleRecord
 
 _MACHINES = (1, 8, 64)
@@ -44,7 +50,8 @@ class VersionEstimate:
         """Return the estimate as lines."""
         size = self.samples * self.bytes_per_sample
         found = [
-            f"{self.samples:,} samples in {self.shards:,} shards, {self.files:,} files",
+            f"{self.samples:,} samples in {self.shards:,} shard{'s' * (self.shards != 1)}, "
+            f"{self.files:,} files",
             f"about {size_text(size)} ({size_text(self.bytes_per_sample)} per sample), and "
             f"{size_text(self.samples * self.record_bytes)} for the manifest",
         ]
@@ -73,6 +80,7 @@ def estimate_version(
     plan: VersionPlan, samples: Sequence[Sample], data: Datasets, workers: int | None
 ) -> VersionEstimate:
     """Measure a few batches in a temporary folder, and return the estimate for the whole plan."""
+    require_workers(workers)
     workers = workers or usual_workers()
     with tempfile.TemporaryDirectory(prefix="workbench-estimate-") as place:
         (Path(place) / WORK).mkdir()
