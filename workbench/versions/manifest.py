@@ -180,7 +180,8 @@ def open_version(path: str | Path) -> Version:
         text = (folder / MANIFEST_FILE).read_bytes()
     except OSError as error:
         unfinished = folder.with_name(f"{folder.name}{UNFINISHED}")
-        more = " It is unfinished: render it again to continue." if unfinished.is_dir() else ""
+        is_begun = unfinished.is_dir() or (folder.name.endswith(UNFINISHED) and folder.is_dir())
+        more = " It is unfinished: the command that began it continues." if is_begun else ""
         raise DataError(f"{folder} is not a version: {error.strerror}.{more}") from None
     try:
         return Version(folder, msgspec.json.decode(text, type=Manifest))
