@@ -84,7 +84,7 @@ class ParquetFormat(VersionFormat):
                         for name, value in row.items():
                             yield row["key"], name, _as_bytes(value)
         except (ArrowException, OSError, ValueError) as error:
-            raise DataError(f"{path} cannot be read: {error}.") from None
+            raise DataError(f"{path} cannot be read: {str(error).rstrip('.')}.") from None
 
 
 def _row(encoded: EncodedSample) -> dict[str, Any]:
