@@ -74,6 +74,7 @@ class Proof:
             found.append(f"not rendered again: {self.failure}")
         if self.proven:
             share = f"{self.rendered:,} of {self.samples:,} samples rendered again bit for bit"
+            share += f" ({self.shards:,} whole shard{'s' * (self.shards != 1)})"
             rest = "their files equal the manifest, and no file is missing or additional"
             return [*found, f"proven: {share}; {rest}"]
         count = len(self.differences)
