@@ -174,7 +174,7 @@ def test_what_would_be_a_fault_is_not_added(host: Host, photos: Path) -> None:
     option = options(page).first
     expect(option).to_have_attribute("data-op", "gaussian_blur")
     expect(option).to_have_attribute("aria-disabled", "true")
-    expect(option).to_contain_text("Add a reader first")
+    expect(option).to_contain_text("it needs an input: start with a source")
     page.keyboard.press("Enter")
     expect(search_field(page)).to_be_focused()
     page.keyboard.press("Escape")
