@@ -8,6 +8,7 @@
 # sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes,
 # curves 6 (only the CPU), gpu-peers 3, cpu-share 7, cpu-ways 4, gpu-checks 5 at most (tests marked gpu of
 # bench and exports, tune --seconds, gpus on two cards). Without a GPU a part measures only the CPU, and gpus nothing. The result is OUT/records.tgz.
+# The speed of rendering versions and the memory have scripts of their own: render_record.py and memory_record.py.
 set -u
 out=$1 tag=$2
 shift 2
