@@ -194,7 +194,6 @@ class ShardRenderer:
 def _run(pipe: Any, batches: int) -> Iterator[list[Any]]:
     """Yield the outputs of a number of batches on the CPU. Runs no further batch in advance."""
     depth = pipe.prefetch_queue_depth
-    depth = max(depth.values()) if isinstance(depth, dict) else depth
     for number in range(batches):
         try:
             if number == 0 or number <= batches - depth:  # the first call runs ``depth`` batches
@@ -212,7 +211,8 @@ def shard_graph(plan: VersionPlan, task: Task, data: Datasets, read: Task, threa
     those of the first, shuffle another shard.
     """
     graph = with_datasets(graph_from_json(plan.graph_of(task)), data)
-    settings = {"seed": plan.seed_of(task), "pipelines": 1, "num_threads": threads}
+    settings: dict[str, Any] = {"seed": plan.seed_of(task), "pipelines": 1, "num_threads": threads}
+    settings["executor"] = "dynamic"  # with one queue, whose depth ``_run`` counts
     main = first_reader(resolve(graph, load_catalog()).nodes)
     nodes = []
     for node in graph.nodes:
