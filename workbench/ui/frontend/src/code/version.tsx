@@ -28,7 +28,7 @@ export function DatasetVersion({ link }: Props) {
     });
   };
   return (
-    <details class="wb-version" data-wb="version">
+    <details class="wb-version wb-fold" data-wb="version">
       <summary>Dataset version: augmented samples as files</summary>
       <form ref={form} class="wb-version-form" onSubmit={render}>
         <label data-tip={folder && `New folder in ${folder}`}>

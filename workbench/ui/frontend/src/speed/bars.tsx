@@ -63,7 +63,7 @@ function Numbers({ bars }: { bars: readonly SpeedBar[] }) {
     ...bar.facts.map((fact) => fact.value),
   ]);
   return (
-    <details class="wb-speed-fold" data-wb="table" hidden={!measured.length}>
+    <details class="wb-fold wb-speed-fold" data-wb="table" hidden={!measured.length}>
       <summary>All values as a table</summary>
       <div>
         <Wide label="All values">

@@ -116,7 +116,7 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
       {proposed.map((one) => (
         <Worst key={one.name} one={one} />
       ))}
-      <details class="wb-speed-fold" hidden={!rejected.length}>
+      <details class="wb-fold wb-speed-fold" hidden={!rejected.length}>
         <summary>{`Not proposed: ${rejected.length}`}</summary>
         <ul>
           {rejected.map(({ name, title, rejected: why }) => (

@@ -74,7 +74,7 @@ interface ValuesProps {
 /** Fields for the values to try; empty fields show and use the defaults. */
 function Values({ list, usual }: ValuesProps) {
   return (
-    <details class="wb-speed-fold wb-speed-try" ref={list}>
+    <details class="wb-fold wb-speed-fold wb-speed-try" ref={list}>
       <summary data-wb="values">Values to try</summary>
       <div>
         {FIELDS.map(({ id, label }) => (
