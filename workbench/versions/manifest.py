@@ -102,8 +102,8 @@ class Version(DocumentedResult):
             later = len(self.manifest.excluded) - len(self.plan.excluded)
             if left > later * (split.copies + split.originals):
                 yield (
-                    f"{split.name} has {self.samples[split.name]:,} samples, but {planned:,} are "
-                    "listed: the reader skips samples without objects."
+                    f"{split.name} has {self.samples[split.name]:,} samples, but the data list "
+                    f"{planned:,}: the reader skips the others, for example images without objects."
                 )
 
     def records(self, split: str = "") -> Iterator[SampleRecord]:

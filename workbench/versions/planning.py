@@ -15,6 +15,7 @@ import msgspec
 
 from workbench.arguments import require_library
 from workbench.catalog import load_catalog
+from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.emit.core.outputs import first_reader
 from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.resources.machine import describe_machine
@@ -52,7 +53,7 @@ from workbench.versions.plan import (
     divide,
 )
 from workbench.versions.records import WORK, file_hash, write_complete
-from workbench.versions.shard import PATH, list_file, open_plan_data
+from workbench.versions.shard import PATH, list_file, open_plan_data, reads_in_step
 
 SHARD_SIZE = 1000
 """Default number of samples per shard."""
@@ -91,6 +92,8 @@ def plan_version(
     graph = resolve(with_datasets(graph.whole, data), load_catalog()).graph
     require_gpu_if_used(graph, describe_machine())
     main = _main_source(graph)
+    if evaluation is not None:
+        _main_source(with_datasets(evaluation.whole, data))
     if len(split) > 1 and main.kind == "video_frames":
         raise ArgumentError(
             f"{main.id}: a sequence can have frames of two splits. Render each split's videos "
@@ -168,29 +171,43 @@ def samples_of(data: Dataset, excluded: Mapping[str, str]) -> list[Sample]:
 
 def _main_source(graph: Graph) -> Source:
     """Return the source whose samples are rendered. Raises ArgumentError if that is impossible."""
-    main = first_reader(resolve(graph, load_catalog()).nodes)
+    nodes = resolve(graph, load_catalog()).nodes
+    main = first_reader(nodes)
     assert isinstance(main, Source)
-    kind = load_source(main.kind)
-    if parameter_of(main) is None:
+    if main.op != PYTHON_SOURCE.name and parameter_of(main) is None:
         raise ArgumentError(
             f"{main.id}: the graph names its files itself. Remove these arguments, and pass data."
         )
-    if is_sampled(main):
+    for source in (node for node in nodes if isinstance(node, Source)):
+        _require_divisible(source, main)
+    return main
+
+
+def _require_divisible(source: Source, main: Source) -> None:
+    """Raise ArgumentError if a source cannot be divided, or would lose its pairs with the first."""
+    kind = None if source.op == PYTHON_SOURCE.name else load_source(source.kind)
+    if kind is None or kind.in_memory or not kind.is_listed:
+        about = "a Python source" if kind is None else kind.about
         raise ArgumentError(
-            f"{main.id}: the source has a sampler, but a version has every sample once per copy. "
-            "Reset its sampler options."
-        )
-    if main.args.get("num_shards", 1) != 1:
-        raise ArgumentError(
-            f"{main.id}.num_shards is {main.args['num_shards']}, but a version divides the data "
-            "itself. Reset num_shards."
-        )
-    if kind.in_memory or not kind.is_listed:
-        raise ArgumentError(
-            f"{main.id}: {kind.about} cannot be rendered, because worker processes and the proof "
+            f"{source.id}: {about} cannot be rendered, because worker processes and the proof "
             "read the data from files again. Save the images to a folder."
         )
-    return main
+    if is_sampled(source):
+        raise ArgumentError(
+            f"{source.id}: the source has a sampler, but a version has every sample once per copy. "
+            "Reset its sampler options."
+        )
+    if source.args.get("num_shards", 1) != 1:
+        raise ArgumentError(
+            f"{source.id}.num_shards is {source.args['num_shards']}, but a version divides the "
+            "data itself. Reset num_shards."
+        )
+    if parameter_of(source) != parameter_of(main) and reads_in_step(source, main):
+        raise ArgumentError(
+            f"{source.id}: it reads its data in the order of {main.id}, but a version divides only "
+            f"the data of {main.id}, so the pairs would change. Set random_shuffle of "
+            f"{source.id!r}, or read both from one data set."
+        )
 
 
 def _graphs(

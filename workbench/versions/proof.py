@@ -184,7 +184,7 @@ def _unexpected_files(version: Version) -> Iterator[str]:
 def _changed_records(version: Version, tasks: Sequence[Task]) -> Iterator[str]:
     for task in tasks:
         path = record_path(version.path, task)
-        if path.is_file() and file_hash(path) != version.manifest.records[task.name]:
+        if path.is_file() and file_hash(path) != version.manifest.records.get(task.name):
             yield f"{MANIFEST}/{path.name}: the manifest was changed"
 
 
@@ -192,6 +192,8 @@ def _changed_parts(version: Version, task: Task) -> Iterator[str]:
     """Yield texts on the parts of a shard's samples that differ from their hashes."""
     shard, records = read_records(record_path(version.path, task))
     samples = list(records)
+    if not samples:
+        return
     damaged = [
         path
         for path, digest in shard.files.items()

@@ -33,6 +33,7 @@ from workbench.sources import (
     ORDER_OPTIONS,
     Datasets,
     list_samples,
+    load_source,
     open_dataset,
     write_remaining,
 )
@@ -54,6 +55,8 @@ PATH = ".path"
 _STEM = re.compile(r"[^\w-]+")
 _MOST_STEM = 80
 _MEASURED_BATCHES = 4
+SHUFFLE_BUFFER = 1024
+"""Default of ``initial_fill`` of DALI's readers."""
 
 
 class ShardRenderer:
@@ -64,6 +67,8 @@ class ShardRenderer:
         self.folder = folder
         self.plan = load_plan((folder / WORK / "plan.json").read_bytes())
         self.threads = threads
+        self._epoch_size = 0
+        """Number of samples of the split, as the reader counts them."""
 
     def render(self, task: Task, report: Callable[[int], None] = lambda count: None) -> None:
         """Render a shard and write its records. ``report`` gets the number of samples of a batch.
@@ -83,7 +88,7 @@ class ShardRenderer:
             if not is_file_fault(str(error)):
                 raise
             rest = tempfile.TemporaryDirectory(prefix="workbench-shard-")
-            data, excluded = _without_bad(data, self.plan, task, Path(rest.name))
+            data, excluded = self._without_bad(data, task, Path(rest.name))
             if not excluded:
                 raise
             shutil.rmtree(place)
@@ -149,6 +154,45 @@ class ShardRenderer:
             )
         return records
 
+    def _without_bad(
+        self, data: Datasets, task: Task, folder: Path
+    ) -> tuple[Datasets, dict[str, str]]:
+        """Decode the files of a shard, and return its data without the bad ones, with reasons.
+
+        Raises DataError if the samples of the shard are unknown, because the reader skips some.
+        """
+        given = data[self.plan.main]
+        samples = list(list_samples(given))
+        first, last = shard_bounds(task, len(samples))
+        others = {each.name for each in (*samples[:first], *samples[last:])}
+        own = write_remaining(given, others, folder / "own.txt") if others else None
+        part = given if own is None else replace(given, location=os.fspath(own), items=())
+        usable = UsableData({self.plan.main: part})
+        if not usable.exclude_bad(full=True):
+            return data, {}
+        bad = {one.file: one.reason for one in usable.excluded}
+        if len(samples) != self._epoch_size:
+            name, reason = next(iter(bad.items()))
+            raise DataError(
+                f"{name} cannot be decoded ({reason.rstrip('.')}), and cannot be excluded, because "
+                f"the reader reads {self._epoch_size:,} of {len(samples):,} samples. Remove it "
+                "from the data (`workbench check --full` names all), and render into a new folder."
+            )
+        rest = write_remaining(given, others | set(bad), folder / "rest.txt")
+        made = replace(given, location=os.fspath(rest), items=(), title=str(given))
+        return {**data, self.plan.main: made}, bad
+
+    def _require_all(self, data: Datasets, is_planned: bool, task: Task, count: int) -> None:
+        """Raise DataError if a list of files loses samples. Other readers may skip some."""
+        planned = self.plan.split(task.split).samples
+        listed = load_source(data[self.plan.main].kind).lists_files
+        if listed and is_planned and count != planned:
+            raise DataError(
+                f"{data[self.plan.main]}: DALI reads {count:,} of the {planned:,} samples of "
+                f"{task.split!r}. Rename files with unusual names: `workbench check` names them."
+            )
+        self._epoch_size = count
+
     def _samples(
         self,
         task: Task,
@@ -164,6 +208,7 @@ class ShardRenderer:
         pipe = build_pipeline(graph, data)
         meta = pipe.reader_meta(identifier(first_reader(resolved.nodes).id))
         first, last = shard_bounds(read, meta["epoch_size"])
+        self._require_all(data, read is task, task, meta["epoch_size"])
         given = open_plan_data(self.plan, self.folder)[self.plan.main]
         # Names are relative to the data, also if a split is a folder of links to it.
         prefixes = [os.path.join(each.root, "") for each in (data[self.plan.main], given)]
@@ -207,25 +252,53 @@ def _run(pipe: Any, batches: int) -> Iterator[list[Any]]:
 def shard_graph(plan: VersionPlan, task: Task, data: Datasets, read: Task, threads: int) -> Graph:
     """Return the graph that renders a shard: with its seed, and readers that read only the shard.
 
-    The samples are read in the order of the data. Further readers, whose images are mixed into
-    those of the first, shuffle another shard.
+    The samples are read in the order of the data. Further sources that read in the same order read
+    the same shard. Others read another one and shuffle it, so that pairs are random, as in the
+    graph, and all data are used.
     """
     graph = with_datasets(graph_from_json(plan.graph_of(task)), data)
     settings: dict[str, Any] = {"seed": plan.seed_of(task), "pipelines": 1, "num_threads": threads}
     settings["executor"] = "dynamic"  # with one queue, whose depth ``_run`` counts
     main = first_reader(resolve(graph, load_catalog()).nodes)
+    assert isinstance(main, Source)
     nodes = []
     for node in graph.nodes:
         if isinstance(node, Source):
-            args = {"num_shards": read.shards, "shard_id": read.shard}
-            if node.id == main.id:
+            if reads_in_step(node, main):
                 kept = {name: v for name, v in node.args.items() if name not in ORDER_OPTIONS}
+                args: dict[str, Any] = {"num_shards": read.shards, "shard_id": read.shard}
                 node = replace(node, args={**kept, **args, "pad_last_batch": True})
-            elif parameter_of(node) == plan.main:
-                args["shard_id"] = (read.shard + 1 + plan.seed_of(task)) % read.shards
+            else:
+                shards = _shards_of(node, plan, data, read)
+                chosen = (task.shard + 1 + plan.seed_of(task)) % shards
+                shuffled = {} if _shuffles(node) else {"random_shuffle": True}
+                args = {"num_shards": shards, "shard_id": chosen, **shuffled}
                 node = replace(node, args={**node.args, **args})
         nodes.append(node)
     return replace(graph, nodes=tuple(nodes), settings=changed_settings(graph.settings, settings))
+
+
+def reads_in_step(source: Source, main: Source) -> bool:
+    """Return whether a source reads in the order of another: both unshuffled, or with one seed."""
+    if _shuffles(source) and _shuffles(main):
+        return source.seed == main.seed
+    return _shuffles(source) == _shuffles(main)
+
+
+def _shuffles(source: Source) -> bool:
+    return bool(source.args.get("random_shuffle") or source.args.get("shuffle_after_epoch"))
+
+
+def _shards_of(source: Source, plan: VersionPlan, data: Datasets, read: Task) -> int:
+    """Return the number of shards of a source that shuffles independently.
+
+    A shard has at least as many samples as the buffer from which DALI's readers shuffle.
+    """
+    name = parameter_of(source)
+    if name == plan.main:
+        return read.shards
+    count = sum(1 for _ in list_samples(data[name])) if name is not None and name in data else 0
+    return max(1, min(read.shards, count // SHUFFLE_BUFFER))
 
 
 def list_file(name: str) -> str:
@@ -253,25 +326,6 @@ def split_data(folder: Path, plan: VersionPlan, task: Task) -> Datasets:
     elif len(plan.splits) > 1 or plan.excluded:
         raise DataError(f"The samples of {task.split!r} are missing in {place}. Render again.")
     return found
-
-
-def _without_bad(
-    data: Datasets, plan: VersionPlan, task: Task, folder: Path
-) -> tuple[Datasets, dict[str, str]]:
-    """Decode the files of a shard, and return its data without the bad ones, and their reasons."""
-    given = data[plan.main]
-    samples = list(list_samples(given))
-    first, last = shard_bounds(task, len(samples))
-    others = {each.name for each in (*samples[:first], *samples[last:])}
-    own = write_remaining(given, others, folder / "own.txt") if others else None
-    part = given if own is None else replace(given, location=os.fspath(own), items=())
-    usable = UsableData({plan.main: part})
-    if not usable.exclude_bad(full=True):
-        return data, {}
-    bad = {one.file: one.reason for one in usable.excluded}
-    rest = write_remaining(given, others | set(bad), folder / "rest.txt")
-    made = replace(given, location=os.fspath(rest), items=(), title=str(given))
-    return {**data, plan.main: made}, bad
 
 
 def _stem(name: str) -> str:
