@@ -39,7 +39,7 @@ function Predicted({ link, what, line, words }: Props) {
   const running = view.state === "running";
   const { heads = [], rows = [], notes = [], warning, stale } = view;
   return (
-    <section data-wb={what}>
+    <section class="wb-speed-predicted" data-wb={what}>
       <Head line={line}>
         <button class="wb-btn" type="button" data-wb="predict" onClick={() => link.ask("predict", { what })}>
           {running ? "Cancel" : words}
