@@ -1,15 +1,17 @@
 """Compare the predicted memory of recipes with the peak of a process, and write the record.
 
-``python -m benchmarks.memory_record FOLDER`` makes three folders of photos (even sizes, mixed
-sizes, one of 12,000 x 9,000 pixels among small ones) and writes
-``assets/benchmarks/memory-2-cores.json``. Each process decodes the 32 largest images again and
-again, once with ``MALLOC_TRIM_THRESHOLD_=131072`` and once by default; takes about 15 minutes.
+``python -m benchmarks.memory_record FOLDER RECORD`` makes three folders of photos (even sizes,
+mixed sizes, one of 12,000 x 9,000 pixels among small ones). Each process decodes the 32 largest
+images again and again, once with ``MALLOC_TRIM_THRESHOLD_=131072`` and once by default; takes about
+15 minutes. ``python -m benchmarks.memory_record FOLDER RECORD mixed`` compares the memory of the
+GPU, in four minutes on an otherwise unused GPU.
 """
 
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +29,6 @@ RECIPES = [
     *("robustness", "medical-gray", "chest-xray", "simclr", "two-view", "test-time-views"),
 ]
 BATCH = 32
-RECORD = Path(__file__).parents[1] / "assets" / "benchmarks" / "memory-2-cores.json"
 RUN = """
 import sys, time
 sys.path.insert(0, sys.argv[1])
@@ -39,6 +40,25 @@ for number in range(6):
     batch = pipe.run()
 (line,) = (line for line in open("/proc/self/status") if line.startswith("VmHWM:"))
 print(int(line.split()[1]) * 1024)
+"""
+RUN_ON_GPU = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from nvidia.dali import Pipeline, fn
+from pipe import build_pipeline
+from workbench.engine.resources.gpu import Gpu, cuda_uuids
+
+gpu = Gpu(cuda_uuids()[0])
+first = Pipeline(1, 1, 0)  # creates CUDA's context
+with first:
+    first.set_outputs(fn.random.uniform(device="gpu"))
+first.build()
+first.run()
+before = gpu.memory_used()
+pipe = build_pipeline(sys.argv[2])
+for _ in range(8):
+    batch = pipe.run()
+print(gpu.memory_used() - before)
 """
 
 
@@ -60,31 +80,37 @@ def make_folders(root: Path) -> list[Path]:
     return [root / name for name in sizes]
 
 
-def measure(recipe: str, photos: Path, place: Path) -> dict[str, str | float]:
+def run(code: str, place: Path, photos: Path, variables: Mapping[str, str] | None = None) -> int:
+    """Return the bytes that a program prints which runs the exported pipeline."""
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(place), str(photos)],
+        env=os.environ | (variables or {}),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return int(done.stdout)
+
+
+def measure(recipe: str, photos: Path, place: Path, device: str) -> dict[str, str | float]:
     """Return the predicted and the measured peaks of a recipe in MiB."""
-    settings = {"batch_size": BATCH, "num_threads": 2, "device": "cpu"}
+    settings = {"batch_size": BATCH, "num_threads": 2, "device": device}
     graph = set_setting(wb.load_recipe(recipe), **settings)
     place.mkdir(parents=True, exist_ok=True)
     wb.export(graph, data=photos).write(place / "pipe.py")
-    peaks = []
-    for variables in (dict([RETURN_FREED.split("=")]), {}):
-        done = subprocess.run(
-            [sys.executable, "-c", RUN, str(place), str(photos)],
-            env=os.environ | variables,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        peaks.append(int(done.stdout))
     found = estimate_memory(resolve(graph, load_catalog()), open_dataset(photos))
-    predicted = found.worst["cpu"]
+    predicted = found.worst["cpu" if device == "cpu" else "gpu"]
     assert predicted is not None
-    sizes = {
-        "predicted_mib": predicted,
-        "measured_mib": peaks[0],
-        "predicted_default_mib": predicted + found.retained,
-        "measured_default_mib": peaks[1],
-    }
+    if device == "cpu":
+        sizes = {
+            "predicted_mib": predicted,
+            "measured_mib": run(RUN, place, photos, dict([RETURN_FREED.split("=")])),
+            "predicted_default_mib": predicted + found.retained,
+            "measured_default_mib": run(RUN, place, photos),
+        }
+    else:
+        used = run(RUN_ON_GPU, place, photos)
+        sizes = {"predicted_mib": predicted, "measured_mib": used}
     row: dict[str, str | float] = {"recipe": recipe, "folder": photos.name}
     row |= {name: round(size / 2**20, 1) for name, size in sizes.items()}
     print(*row.values(), flush=True)
@@ -92,12 +118,13 @@ def measure(recipe: str, photos: Path, place: Path) -> dict[str, str | float]:
 
 
 if __name__ == "__main__":
-    work = Path(sys.argv[1])
-    folders = make_folders(work)
-    rows = [measure(recipe, photos, work / recipe) for recipe in RECIPES for photos in folders]
-    record = {
-        "command": "python -m benchmarks.memory_record FOLDER",
-        "batch_size": BATCH,
-        "rows": rows,
-    }
-    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    work, path, device = (*sys.argv[1:], "cpu")[:3]
+    folders = make_folders(Path(work))
+    rows = [
+        measure(recipe, photos, Path(work, recipe), device)
+        for recipe in RECIPES
+        for photos in folders
+    ]
+    command = f"python -m benchmarks.memory_record FOLDER RECORD {device}"
+    record = {"command": command, "batch_size": BATCH, "rows": rows}
+    Path(path).write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ import pytest
 from PIL import Image
 
 import workbench as wb
+from benchmarks.memory_record import RUN_ON_GPU, run
 from workbench.catalog import load_catalog
 from workbench.errors import DataError
 from workbench.graph.edits.edit import set_setting
@@ -150,41 +151,14 @@ def test_a_process_needs_no_more(tmp_path: Path, recipe: str) -> None:
     assert peak_of_process(tmp_path, folder, {}) <= predicted + found.retained
 
 
-GPU_RUN = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from nvidia.dali import Pipeline, fn
-from pipe import build_pipeline
-from workbench.engine.resources.gpu import Gpu, cuda_uuids
-
-gpu = Gpu(cuda_uuids()[0])
-first = Pipeline(1, 1, 0)  # creates CUDA's context
-with first:
-    first.set_outputs(fn.random.uniform(device="gpu"))
-first.build()
-first.run()
-before = gpu.memory_used()
-pipe = build_pipeline(sys.argv[2])
-for _ in range(8):
-    batch = pipe.run()
-print(gpu.memory_used() - before)
-"""
-
-
 @pytest.mark.gpu
 @pytest.mark.parametrize("recipe", ["imagenet-train", "rotate-jitter", "two-view", "simclr"])
 def test_the_buffers_of_a_gpu_need_no_more(tmp_path: Path, recipe: str) -> None:
-    """DALI's memory pool and nvJPEG's own buffers are on the GPU in addition."""
     folder = make_photos(tmp_path / "photos", [(1600, 1200)] * 63 + [(4000, 3000)])
     graph = set_setting(wb.load_recipe(recipe), batch_size=64, device="mixed")
     wb.export(graph, data=folder).write(tmp_path / "pipe.py")
-    done = subprocess.run(
-        [sys.executable, "-c", GPU_RUN, str(tmp_path), str(folder)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    used = run(RUN_ON_GPU, tmp_path, folder)
     predicted = estimate(graph, folder).worst["gpu"]
     assert predicted is not None
-    print(f"{recipe}: {predicted / 2**20:.0f} MiB predicted, {int(done.stdout) / 2**20:.0f} used")
-    assert 0.5 <= predicted / int(done.stdout) <= 1.5
+    print(f"{recipe}: {predicted / 2**20:.0f} MiB predicted, {used / 2**20:.0f} used")
+    assert 1 <= predicted / used <= 1.35
