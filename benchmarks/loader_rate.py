@@ -83,7 +83,6 @@ def main() -> None:
     parser.add_argument("--device", choices=["mixed", "cpu"], default="mixed")
     parser.add_argument("--pipelines", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--cpu-share", type=int, default=0, help="percent, with mixed decoding")
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--depth", type=int, default=2)
     parser.add_argument("--load", type=float, default=1.0)
@@ -96,7 +95,7 @@ def main() -> None:
     args = parser.parse_args()
     if args.choice:
         choice = json.loads(Path(args.choice).read_text())["choice"]
-        for name in ("pipelines", "threads", "batch_size", "cpu_share"):
+        for name in ("pipelines", "threads", "batch_size"):
             setattr(args, name, choice[name])
         args.depth, args.load = choice["prefetch"], choice["hw_decoder_load"] or 1.0
         args.mapped = not choice["dont_use_mmap"]
@@ -119,7 +118,6 @@ def measure(args: argparse.Namespace, data: str) -> None:
             prefetch=args.depth,
             hw_decoder_load=args.load if args.device == "mixed" else None,
             dont_use_mmap=None if args.mapped else True,
-            cpu_share=args.cpu_share,
         )
         with tempfile.TemporaryDirectory() as folder:
             module = program(adopt_config(graph, config), folder, args.every_core)

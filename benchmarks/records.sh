@@ -6,7 +6,7 @@
 # TAG names the machine in the file names. Parts, and their minutes on an H200 with 16 cores:
 # agree 10 (PAIRS=3: 6), recipes 10, by-hand 4, peers 11 and operators 7 at most, sweep-mixed 4,
 # sweep-cpu 4, tune 4, optimise 6 and stages 3 (DEVICES=mixed: half), threads 5, gpus 3 (GPUS=1,2), processes,
-# curves 6 (only the CPU), gpu-peers 3, cpu-share 7, cpu-ways 4, gpu-checks 5 at most (tests marked gpu of
+# curves 6 (only the CPU), gpu-peers 3, tuned-minute 6, cpu-and-engines 3, gpu-checks 5 at most (tests marked gpu of
 # bench and exports, tune --seconds, gpus on two cards). Without a GPU a part measures only the CPU, and gpus nothing. The result is OUT/records.tgz.
 # The speed of rendering versions and the memory have scripts of their own: render_record.py and memory_record.py.
 set -u
@@ -118,17 +118,17 @@ gpu_checks() {
   workbench tune imagenet-train --data "$photos" --device mixed --seconds 40 $(record "tune-40-s")
   GPUS=${GPUS:-1,2} BUDGET=${BUDGET:-6} gpus
 }
-cpu_share() {  # the tuner's choice for a minute, and its exported loader
+tuned_minute() {  # the tuner's choice for a minute, and its exported loader
   for work in ${WORKS:-imagenet-train decode}; do
-    python3 -m benchmarks.tune_live --device "${devices%% *}" --work "$work" --alone --budget "${BUDGET:-195}" \
-      --long "${LONG:-60}" --json "/tmp/records/cpu-share-$work-$tag.json" 2>/tmp/progress
+    python3 -m benchmarks.tune_live --device "${devices%% *}" --work "$work" --alone --budget "${BUDGET:-150}" \
+      --long "${LONG:-60}" --json "/tmp/records/tuned-minute-$work-$tag.json" 2>/tmp/progress
   done
   python3 -m benchmarks.loader_rate --device "${devices%% *}" --work imagenet-train --seconds "${SECONDS_OF_LOADER:-20}" \
-    --choice "/tmp/records/cpu-share-imagenet-train-$tag.json" --json "/tmp/records/cpu-share-loader-$tag.json"
+    --choice "/tmp/records/tuned-minute-imagenet-train-$tag.json" --json "/tmp/records/tuned-minute-loader-$tag.json"
 }
-cpu_ways() {  # cpu_share compared with a third pipeline that decodes on the CPU
-  python3 -m benchmarks.cpu_share --device "${devices%% *}" --rounds 2 --seconds 3 \
-    --json "/tmp/records/cpu-ways-$tag.json"
+cpu_and_engines() {  # pipelines that decode on the CPU next to mixed ones
+  python3 -m benchmarks.cpu_and_engines --device "${devices%% *}" --rounds "${ROUNDS:-3}" \
+    --json "/tmp/records/cpu-and-engines-$tag.json"
 }
 processes() {  # the same without a GPU, with a thread each
   python3 benchmarks/heavy.py /tmp/heavy-processes.json 64 1 1.0
@@ -146,8 +146,8 @@ for part in "$@"; do
     by-hand) by_hand ;;
     gpu-checks) gpu_checks ;;
     gpu-peers) gpu_peers ;;
-    cpu-share) cpu_share ;;
-    cpu-ways) cpu_ways ;;
+    tuned-minute) tuned_minute ;;
+    cpu-and-engines) cpu_and_engines ;;
     agree | recipes | peers | operators | tune | optimise | stages | threads | gpus | processes | curves) "$part" ;;
     *) echo "no such part: $part" >&2 ;;
   esac

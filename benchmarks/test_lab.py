@@ -116,6 +116,7 @@ def agree(
     ratios = [lab / script for lab, script in pairs]
     row = table.add(f"lab / script: {settings}", ratios, "x", "to reach: 0.97 to 1.03")
     assert row.runs == PAIRS
+    print(f"{row.what} {row.median:.3f}", flush=True)  # a run that is stopped early loses nothing
 
 
 @pytest.mark.timeout(600)

@@ -231,8 +231,7 @@ def main() -> None:
         print(f", {tuner_seconds / whole:.0%} of the {whole:.0f} s that they would take", end="")
     ours = anew[choice.config]
     head = headroom_of(ours, cores)
-    shared = report.extra.get("tune", {}).get("cpu_share", "")
-    print(f"\ntuner: {head.text() if head else ours.reason}\n{shared}\nin turns:")
+    print(f"\ntuner: {head.text() if head else ours.reason}\nin turns:")
     for config, one in anew.items():
         if not (one.rounds and ours.rounds):
             row(config.settings, 0.0, one.reason)

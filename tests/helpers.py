@@ -221,9 +221,7 @@ def photo_recipes() -> dict[str, Graph]:
 
 def flat_recipes() -> list[Graph]:
     """The recipes in which nothing is chosen for each sample: no block, no policy."""
-    return [
-        graph for graph in load_recipes().values() if not needs_conditionals(graph.nodes, graph)
-    ]
+    return [graph for graph in load_recipes().values() if not needs_conditionals(graph.nodes)]
 
 
 def with_settings(graph: Graph, **settings: Any) -> Graph:

@@ -225,6 +225,3 @@ def test_pipelines_of_a_process_divide_its_shard(graph: Graph) -> None:
         "10 files, fewer than 2 processes times 2 pipelines times a batch of 4: every batch is "
         "padded, and padding is not counted",
     )
-    shared = replace(config, device="mixed", threads=5, cpu_share=8)
-    note = "cpu_share: 20 threads share 16 cores. Use fewer threads."
-    assert note in run.sharded_entry(shared).notes

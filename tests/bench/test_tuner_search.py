@@ -245,7 +245,7 @@ def test_a_small_grid_is_probed_whole() -> None:
     grid = Grid((1, 2, 4), (32,), (1, 2))
     for small in (grid, Grid((1, 2), (16, 32), (2, 4)), Grid((1,), (16, 32), (2,), (0.65, 1.0))):
         search = TunerSearch(small, lambda place: 10.0 - sum(place))
-        assert search.run() == [(0, 0, 0, 0, 0, 0, 0, 0)]
+        assert search.run() == [(0, 0, 0, 0, 0, 0, 0)]
         assert search.probes == len(small)
 
 
@@ -269,6 +269,4 @@ def test_where_everything_fails_nothing_is_found() -> None:
 
 
 def test_a_grid_of_one() -> None:
-    assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [
-        (0, 0, 0, 0, 0, 0, 0, 0)
-    ]
+    assert TunerSearch(Grid((2,), (32,), (2,)), lambda place: 5.0).run() == [(0, 0, 0, 0, 0, 0, 0)]

@@ -95,9 +95,6 @@ def test_peers_are_named_and_their_time_is_told(
     refused = run("bench", "imagenet-eval", *options, "--peer", "numpy")
     assert refused.exit_code == 2
     assert "'numpy' is not one of torchvision, Albumentations." in refused.output
-    refused = run("bench", "imagenet-eval", *options, "--cpu-share", 8)
-    assert refused.exit_code == 2
-    assert "--cpu-share is 8, but --device cpu decodes all images" in refused.output
 
 
 def test_operators_have_a_record_of_their_own(photos: Path, tmp_path: Path) -> None:

@@ -74,11 +74,6 @@ OPERATORS = "operators"
     type=click.IntRange(*SETTINGS["pipelines"]),
     help="Pipelines in one process. Overrides the number in the graph.",
 )
-@click.option(
-    "--cpu-share",
-    type=click.IntRange(*SETTINGS["cpu_share"]),
-    help="With mixed decoding, percent of the images that the CPU decodes. Overrides the graph.",
-)
 @LOAD
 @click.option(
     "--peers",
@@ -121,7 +116,6 @@ def bench(
     batch_size: int | None,
     threads: int | None,
     pipelines: int | None,
-    cpu_share: int | None,
     load: float | None,
     peers: bool,
     chosen_peers: tuple[str, ...],
@@ -149,13 +143,7 @@ def bench(
     from workbench.graph.edits.edit import set_setting
 
     refuse_overwriting_source(graph, record, picture)
-    if cpu_share and device == "cpu":
-        raise click.UsageError(
-            f"--cpu-share is {cpu_share}, but --device cpu decodes all images on the CPU. Use "
-            "--device mixed, or remove --cpu-share."
-        )
     chosen = {"batch_size": batch_size, "num_threads": threads, "pipelines": pipelines}
-    chosen["cpu_share"] = cpu_share
     edited = set_setting(
         load_source_graph(graph), **{k: v for k, v in chosen.items() if v is not None}
     )

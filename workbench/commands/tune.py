@@ -68,11 +68,6 @@ EXECUTORS = CHOICES["executor"]
     show_default=True,
     help="Tune decoding alone, or the whole pipeline.",
 )
-@click.option(
-    "--no-cpu-share",
-    is_flag=True,
-    help="Leave idle CPU cores to the training process: do not try cpu_share.",
-)
 @click.option("--exhaustive", is_flag=True, help="Measure all settings. Takes five times as long.")
 @click.option(
     "--seconds",
@@ -94,7 +89,6 @@ def tune(
     executors: tuple[str, ...] | None,
     files: tuple[str, ...] | None,
     regime: str,
-    no_cpu_share: bool,
     exhaustive: bool,
     seconds: float | None,
     memory: float | None,
@@ -105,14 +99,14 @@ def tune(
     """Find the fastest settings of a graph.
 
     Varies threads, pipelines, batch size and prefetch depth; on a GPU also hw_decoder_load,
-    executor, dont_use_mmap and cpu_share. Writes a graph or a script with the best settings.
+    executor and dont_use_mmap. Writes a graph or a script with the best settings.
 
     Example:  workbench tune imagenet-train --data photos -o tuned.json
     """
     from dataclasses import replace
 
     from workbench.bench.experiments.grid_experiment import SweepExperiment, describe_ineffective
-    from workbench.bench.experiments.tune import REPORTED, TuningExperiment
+    from workbench.bench.experiments.tune import TuningExperiment
     from workbench.bench.measuring.config import adopt_config
     from workbench.bench.measuring.grid import grid_for, mapping_values
     from workbench.bench.measuring.measurement import long_run_text
@@ -153,7 +147,6 @@ def tune(
         if exhaustive
         else TuningExperiment(*given, name=options.name, seconds=seconds, **cast(Any, limits))
     )
-    run.tries_cpu_share = not no_cpu_share
     report = run_with_bar(run)
     print_rows(report, [row for row in report.measurements if not row.probe])
     first = {row.reason: row for row in reversed(report.measurements) if row.probe and row.reason}
@@ -164,8 +157,8 @@ def tune(
         click.echo(
             f"{tuning['probes']} of {tuning['grid']} settings tried in {tuning['seconds']:.0f} s"
         )
-        for each in REPORTED:
-            if words := tuning.get(each):
+        for words in (tuning.get("headroom"), tuning.get("stopped")):
+            if words:
                 click.echo(words)
     for knob in report.extra.get("sweep", {}).get("no_effect", ()):
         click.echo(describe_ineffective(knob))

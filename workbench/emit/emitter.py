@@ -14,7 +14,6 @@ from workbench.catalog.extra_operators.auto_augment import AUTO_AUGMENT
 from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.catalog.spec import ArgSpec, Device, OpSpec, Value
 from workbench.emit.annotations.copied_functions import (
-    DECODE_ON_BOTH,
     clip_function_names,
     clipped,
     helper_sources,
@@ -78,7 +77,7 @@ from workbench.graph.execution.dataset_parameters import (
     reader_name,
     source_kind,
 )
-from workbench.graph.execution.pipelines import SHARD_SEED, SHARE_SEED, decodes_on_both
+from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Body, Node, Port, Source
 from workbench.graph.model.node_order import running_order
 from workbench.graph.model.ports import outputs_of, positional_ports, variables_read
@@ -147,7 +146,6 @@ class Emitter:
         for node in self._every_node:  # grows during the loop: nested nodes follow all outer ones
             self._every_node += [inner for body in node.bodies.values() for inner in body.nodes]
         self.positioned = positioned
-        self._share = "CPU_SHARE" if lift else str(self.graph.settings.cpu_share)
         self.sharded = sharded
         self._devices = resolved.devices
         self._mixed = resolved.mixed_devices  # a script can decode on either device
@@ -168,7 +166,6 @@ class Emitter:
         names += function_names(self.every_node())
         names += [module for node in self.every_node() if (module := catalog[node.op].module)]
         names += bad_files.NAMES if resolved.beside else ()
-        names += [DECODE_ON_BOTH] if self.graph.settings.cpu_share else []
         names += ["tfrecord"] if imports_of_features(self.every_node()) else []
         names += policies.NAMES if any(map(policies.has_policy, self.every_node())) else ()
         self._nests = nests
@@ -390,10 +387,6 @@ class Emitter:
             or reader_name(node)
             or f"{spec.module or self.module}.{identifier(native)}"
         )
-        if decodes_on_both(self.graph, node) and not self.scope:
-            self.helpers.add(DECODE_ON_BOTH)
-            arguments = [name, *arguments, f"on_cpu={self._decoder_choice()}"]
-            name = DECODE_ON_BOTH
         fed = any(each.op == PYTHON_SOURCE.name for each in self.ordered)
         hinted = self.resolved.hints and not fed and bad_files.reads_image_files(node.op)
         hint = bad_files.HINT if hinted else ""
@@ -404,12 +397,6 @@ class Emitter:
         names = targets.split(", ")
         made += conversion_lines(node, names, self.indent)
         return made + layout_calls(node, names, self.indent)
-
-    def _decoder_choice(self) -> str:
-        """Return the call that selects the images that the CPU decodes."""
-        seed = f"{self.seed_name} + {SHARE_SEED:_}"
-        state = f", _random_state=random_state({seed}, position)" if self.positioned else ""
-        return f"fn.random.coin_flip(probability={self._share} / 100, seed={seed}{state})"
 
     def expression(self, node: Node, moved: Mapping[str, str]) -> Sequence[str]:
         """Return a node's expression, split into parts where a line can break."""
@@ -435,10 +422,7 @@ class Emitter:
 
     def functions(self) -> str:
         """Return the code of all functions that nodes call, each followed by two empty lines."""
-        converts = any(
-            node.bodies or node.op in AUTO_AUGMENT or decodes_on_both(self.graph, node)
-            for node in self.ordered
-        )
+        converts = any(node.bodies or node.op in AUTO_AUGMENT for node in self.ordered)
         return function_sources(self.every_node(), converts) + self.helper_functions()
 
     def helper_functions(self) -> str:

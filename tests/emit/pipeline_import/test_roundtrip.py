@@ -36,7 +36,6 @@ from workbench.graph.edits.edit import set_arg, set_setting
 from workbench.graph.execution.dataset_parameters import parameters, swap_source
 from workbench.sources import load_source, open_dataset, source_kinds
 
-SHARED = {"device": "mixed", "pipelines": 2, "cpu_share": 8}
 AUTOMATIC = ("auto-augment", "augmix", "rand-augment", "trivial-augment")
 FOLLOWING = ("key-points", "retinanet", "segmentation", "ssd")
 
@@ -49,7 +48,6 @@ PARTS: Mapping[str, Callable[[], Graph]] = {
     "own code": balanced,
     "own code in a block": lambda: sometimes(CATALOG),
     "side by side": lambda: set_setting(load_recipe("cutout"), pipelines=3),
-    "a share on the CPU": lambda: set_setting(load_recipe("cutout"), **SHARED),
     "padded": lambda: padded(load_recipe("cutout")),
     "two sources": lambda: load_recipe("two-modalities"),
     **{name: lambda name=name: load_recipe(name) for name in (*AUTOMATIC, *FOLLOWING)},

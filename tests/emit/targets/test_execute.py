@@ -467,20 +467,6 @@ def test_a_target_of_one_pipeline_says_so(target: str) -> None:
         export(set_setting(load_recipe("cutout"), pipelines=2), target, CATALOG)
 
 
-@pytest.mark.parametrize("target", target_names())
-def test_a_share_decoded_on_the_cpu_is_exported_or_refused(target: str) -> None:
-    graph = set_setting(load_recipe("imagenet-train"), device="mixed", cpu_share=8)
-    if target in {*ABLE} - {"triton"}:
-        text = export(graph, target, CATALOG).main.text
-        assert "CPU_SHARE = 8" in text
-        assert "coin_flip(probability=CPU_SHARE / 100, seed=seed + 50_000)" in text
-        assert "@pipeline_def(enable_conditionals=True)" in text
-        return
-    words = f"cpu_share is 8, but the target '{target}' decodes all images on one device"
-    with pytest.raises(GraphExportError, match=words):
-        export(graph, target, CATALOG)
-
-
 def test_triton_has_as_many_instances() -> None:
     files = export(set_setting(load_recipe("cutout"), pipelines=3), "triton", CATALOG).files
     config = next(file.text for name, file in files.items() if name.endswith(".pbtxt"))

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from tests.block_graphs import branching_graph, decided_by_light
-from tests.helpers import CATALOG, arrays_of, import_script, same, with_args, with_settings
+from tests.helpers import CATALOG, arrays_of, import_script, same, with_settings
 from tests.thorough import one_in
-from workbench.emit.annotations import copied_functions
-from workbench.emit.annotations.copied_functions import DECODE_ON_BOTH
-from workbench.emit.script import emit_script, script_of
+from workbench.emit.script import emit_script
 from workbench.engine import Engine
 from workbench.engine.run.branches import BranchCounter
 from workbench.engine.run.runner import Runner
 from workbench.errors import PipelineError
 from workbench.graph import Graph, load_recipe
-from workbench.graph.model import Port
 from workbench.graph.model.bounds import SETTINGS
-from workbench.graph.resolved import ResolvedGraph
 from workbench.preview.verify import Verifier
 from workbench.sources import open_datasets
 
@@ -50,64 +44,6 @@ def test_batches_0_1_and_7_are_those_of_the_script(
         found = runner.run(graph, data, batch, COUNT, taps).batches
         for port, theirs in zip(taps, expected[batch], strict=True):
             assert same(found[port].arrays(), theirs), (batch, port)
-
-
-@pytest.mark.parametrize(
-    ("name", "pipelines"), one_in(2, [("imagenet-train", 2), ("rand-augment", 1)])
-)
-def test_preview_and_script_select_the_same_images_for_the_cpu(
-    name: str, pipelines: int, photos: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Without a GPU: both decoders are the CPU's, and the share of the CPU is flipped."""
-    source = copied_functions._source(DECODE_ON_BOTH)
-    flipped = source.replace('!= "mixed"', '!= "cpu"').replace("options).gpu()", "options)")
-    flipped = flipped.replace("return images", "return fn.flip(images, horizontal=on_cpu)")
-    monkeypatch.setattr(copied_functions, "_source", lambda _: flipped)
-    whole = with_settings(GRAPHS[name], batch_size=COUNT, pipelines=pipelines)
-    if pipelines == 2:
-        crop = {"op": "decoders.image_crop", "args": {"crop": (99, 99)}}
-        whole = whole.replace_node(replace(whole.node("decode"), **crop))
-    graph = with_settings(whole, cpu_share=40)
-    script = import_script(script_of(ResolvedGraph(graph, CATALOG)).text, tmp_path)
-    batches = (
-        script.in_turns(script.build_pipelines(str(photos)))
-        if pipelines > 1
-        else iter(script.build_pipeline(str(photos)).run, None)
-    )
-    expected = [[arrays_of(output) for output in outputs] for outputs in islice(batches, 8)]
-    runner, taps, data = Runner(CATALOG), list(graph.outputs.values()), open_datasets(photos)
-    decoded, selected = Port("decode", "output"), 0
-    for batch in (7, 0, 1):
-        found = runner.run(graph, data, batch, COUNT, [*taps, decoded]).batches
-        for port, theirs in zip(taps, expected[batch], strict=True):
-            assert same(found[port].arrays(), theirs), (batch, port)
-        plain = runner.run(whole, data, batch, COUNT, [decoded]).batches[decoded].arrays()
-        pairs = zip(found[decoded].arrays(), plain, strict=True)
-        selected += sum(not same([ours], [theirs]) for ours, theirs in pairs)
-    assert 0 < selected < 3 * COUNT
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("pipelines", [1, 2])
-def test_on_a_gpu_a_share_is_decoded_on_the_cpu(
-    pipelines: int, engine: Engine, photos: Path
-) -> None:
-    whole = with_args(load_recipe("imagenet-eval"), "decode", hw_decoder_load=1.0)
-    whole = with_settings(whole, batch_size=5, device="mixed", pipelines=pipelines)
-    graph = with_settings(whole, cpu_share=40)
-    assert Verifier(graph, str(photos), 4, engine=engine).run().lines() == ["identical: 20 of 20"]
-    runner, data, decoded = Runner(CATALOG), open_datasets(photos), Port("decode", "output")
-    files, differing = Counter[str](), 0
-    for batch in range(24):
-        found = runner.run(graph, data, batch, 5, [decoded])
-        files.update(sample.file for sample in found.samples)
-        others = runner.run(whole, data, batch, 5, [decoded]).batches[decoded].arrays()
-        for ours, theirs in zip(found.batches[decoded].arrays(), others, strict=True):
-            differing += not same([ours], [theirs])
-            assert np.abs(ours.astype(int) - theirs.astype(int)).mean() < 8
-    assert len(files) == 120
-    assert set(files.values()) == {1}
-    assert 20 < differing < 76
 
 
 @pytest.mark.parametrize("pipelines", [1, 2])

@@ -198,26 +198,8 @@ def test_a_reader_that_knows_no_shards_says_so() -> None:
         assert any(words in str(each) for each in check_graph(given, CATALOG)) == refused
 
 
-def test_why_the_cpu_cannot_decode_a_share() -> None:
-    shared = set_setting(ONE, device="mixed", cpu_share=8)
-    assert not check_graph(shared, CATALOG)
-    placed = shared.replace_node(replace(shared.node("decode"), device="mixed"))
-    for graph, words in (
-        (set_setting(shared, device="cpu"), "cpu_share is 8, but the device that decodes is cpu."),
-        (placed, "cpu_share is 8, but none of decoders.image, decoders.image_crop, decoders.im"),
-        (set_setting(shared, cpu_share=51), "cpu_share is 51. Use an integer from 0 to 50."),
-    ):
-        (fault,) = check_graph(graph, CATALOG)
-        assert str(fault).startswith(words)
-        found = fixes(ResolvedGraph(graph, CATALOG), fault)
-        assert any(not check_graph(fix.graph, CATALOG) for fix in found)
-
-
 def test_a_file_keeps_it_and_an_older_one_has_one_pipeline() -> None:
     assert load_graph(dump_graph(TWO)) == TWO
-    shared = set_setting(TWO, cpu_share=8)
-    assert load_graph(dump_graph(shared)) == shared
-    assert "cpu_share" not in dump_graph(TWO)
     older = json.loads(dump_graph(ONE)) | {"version": 2}
     del older["settings"]["pipelines"]
     assert load_graph(json.dumps(older)) == ONE

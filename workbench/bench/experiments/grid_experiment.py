@@ -89,8 +89,6 @@ class GridExperiment(SpeedExperiment):
         self.seconds = seconds
         self.limit = host_limit, gpu_limit
         self.given_grid = grid
-        self.tries_cpu_share = True
-        """Whether the tuner tries to decode a share of the images on idle cores (mixed only)."""
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Prepare the experiment, and set the grid and the memory limits.

@@ -239,9 +239,7 @@ class SpeedExperiment(ABC):
         notes += (self._shared,) * bool(self._shared and config.device == "mixed")
         parts = config.workers * config.pipelines
         cores, threads = self.prepared.machine.cores, parts * config.threads
-        if config.cpu_share and threads > cores:
-            notes += (f"cpu_share: {threads} threads share {cores} cores. Use fewer threads.",)
-        elif threads > 2 * cores and config.program == "DALI":
+        if threads > 2 * cores and config.program == "DALI":
             notes += (
                 f"{threads} threads for {cores} core{'s' * (cores != 1)}: most of them wait. Use "
                 "fewer threads, or allow more cores",

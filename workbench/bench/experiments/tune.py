@@ -10,7 +10,7 @@ from typing import NamedTuple
 from workbench.bench.experiments.grid_experiment import SAME, GridExperiment
 from workbench.bench.experiments.speed_experiment import Outcome, Prepared
 from workbench.bench.experiments.tuner_search import TunerSearch
-from workbench.bench.measuring.config import Config, with_config
+from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.deadline import Deadline, minimum_seconds, start_seconds
 from workbench.bench.measuring.measurement import CONFIRMED, Measurement, rate_figure, rate_unit
 from workbench.bench.measuring.measurement_config import (
@@ -23,7 +23,6 @@ from workbench.bench.measuring.stats import Interval
 from workbench.bench.measuring.worker_group import ReusableWorker
 from workbench.engine.protocol.progress import Progress
 from workbench.errors import EngineError
-from workbench.graph.execution.pipelines import share_faults
 from workbench.graph.model import DecodeDevice
 
 # Division of the tuner's time: probes, interleaved rounds, and a long run.
@@ -169,22 +168,10 @@ _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
 _LONG_RUNS = 2
 
 
-NOTHING_MORE = "the JPEG engines or the bus are always busy: no other setting of the grid is faster"
+NOTHING_MORE = "the JPEG engines or the bus are always busy: no setting can be faster"
 
 
 TIME_UP = "the time limit was reached: a longer search may find more"
-
-
-REPORTED = "cpu_share", "headroom", "stopped"
-"""Entries of a tuning run's record that are sentences for the user."""
-_SHARES = (6, 10, 14, 18, 24)
-"""Values of ``cpu_share`` to try in this order, until the speed falls."""
-_LEAST_IDLE = 2
-"""Minimum number of idle cores with which a share is tried."""
-_FALLS, _WORTH = 0.95, 1.03
-"""Ratios of two probes: below the first, the speed falls; above the second, all idle cores are used
-instead of half of them.
-"""
 
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, ReusableWorker], Measurement]
@@ -263,11 +250,9 @@ class TuningExperiment(GridExperiment):
         began = time.elapsed
         with closing(Probes(self.measure_one, cores, time)) as probes:
             best, probed = self._search(probes)
-            best, untried = self._with_cpu_share(probes, best)
         searched, stopped = time.elapsed - began, probes.stop_reason()
         self.publish(probes.rows, None)
         chosen: list[Measurement] = []
-        rows: list[Measurement] = []
         if turns := time.settings_to_compare(best, self.base):
             rows = self._measure_interleaved(turns, time)
             if not rows[0].rounds:
@@ -287,7 +272,6 @@ class TuningExperiment(GridExperiment):
             "seconds": time.elapsed,
             "headroom": head.text() if head else "",
             "stopped": stopped,
-            "cpu_share": untried or cpu_share_text([*rows, *probes.rows], cores),
         }
         every = [*chosen, *rows, *probes.rows]
         return Outcome(every, {"grid": self.grid.to_json(), "tune": tune})
@@ -312,36 +296,6 @@ class TuningExperiment(GridExperiment):
         placed = {self.grid.place(row.config): row.median for row in probes.rows}
         best = search.run({place: rate for place, rate in placed.items() if place is not None})
         return [self.grid.config(place, self.base) for place in best], search.probes
-
-    def _with_cpu_share(self, probes: Probes, best: list[Config]) -> tuple[list[Config], str]:
-        """Probe the fastest setting with shares of the images decoded on idle CPU cores.
-
-        Returns the settings to compare, fastest first, and the reason if idle cores are too few.
-        """
-        fastest = next((row for row in probes.rows if best and row.config == best[0]), None)
-        tries = self.tries_cpu_share and len(self.grid.cpu_share) == 1
-        if not tries or fastest is None or fastest.cpu_cores is None:
-            return best, ""
-        config, cores = fastest.config, self.prepared.machine.cores
-        if any(share_faults(with_config(self.resolved, replace(config, cpu_share=1)))):
-            return best, ""
-        idle = int(cores - fastest.cpu_cores)
-        if idle < max(_LEAST_IDLE, config.pipelines):
-            used = f"{fastest.cpu_cores:.1f} of {cores} cores are busy"
-            return best, f"cpu_share was not tried: {used}"
-        most = max(0, min(idle // config.pipelines, cores // config.pipelines - config.threads))
-        top = fastest
-        for more in dict.fromkeys((most // 2, most)):
-            for share in (each for each in _SHARES if each >= top.config.cpu_share):
-                if self._time.has_no_time_for_probes():
-                    break
-                tried = replace(config, threads=config.threads + more, cpu_share=share)
-                row = self._probe(probes, tried, len(probes.rows) + 2)
-                if row.rate < _FALLS * top.rate:
-                    break
-                if row.rate > (1.0 if more == most // 2 else _WORTH) * top.rate:
-                    top = row
-        return [top.config, *(best if top is not fastest else best[1:])], ""
 
     def _probe(self, probes: Probes, config: Config, expected_probes: int) -> Measurement:
         """Probe a setting. ``expected_probes`` is only used for the progress bar."""
@@ -388,23 +342,6 @@ class TuningExperiment(GridExperiment):
 
     def _long_config(self, time: TuningTime) -> MeasurementConfig | None:
         return time.long_run_config(long_seconds(len(self.grid), self.base.device))
-
-
-def cpu_share_text(rows: Sequence[Measurement], cores: int) -> str:
-    """Describe speed and cores of the first rows with and without a share of the CPU, or ""."""
-    known = [row for row in rows if row.rounds and row.cpu_cores is not None]
-    shared = next((row for row in known if row.config.cpu_share), None)
-    plain = next((row for row in known if not row.config.cpu_share), None)
-    if shared is None or plain is None:
-        return ""
-    with_share, without = (
-        f"{row.rate_text} with {row.cpu_cores:.1f} of {cores} cores" for row in (shared, plain)
-    )
-    taken = (shared.cpu_cores or 0) - (plain.cpu_cores or 0)
-    return (
-        f"cpu_share {shared.config.cpu_share} %: {with_share}; without it {without}. It takes "
-        f"{taken:.1f} cores from the training process"
-    )
 
 
 def _with_flag(row: Measurement, flag: str) -> Measurement:

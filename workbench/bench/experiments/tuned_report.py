@@ -46,7 +46,6 @@ class TunedReport(Report):
             "device": choice.device,
             "pipelines": choice.pipelines,
             "executor": choice.executor,
-            "cpu_share": choice.cpu_share,
         }
 
     def apply(self) -> Graph:

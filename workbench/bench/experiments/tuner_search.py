@@ -37,7 +37,7 @@ SMALL = 8
 """Maximum size of a grid that is probed completely, because a quarter of it would be too few."""
 _ORDER = (
     *("batch_size", "hw_decoder_load", "pipelines", "threads", "prefetch", "executor"),
-    *("dont_use_mmap", "cpu_share"),
+    "dont_use_mmap",
 )
 """Order in which knobs are changed. Those that improve speed least are last, when few probes are
 left. Of the 24 orders of batch size, load, threads and prefetch, this is one of the best on all
@@ -134,7 +134,6 @@ class TunerSearch:
         """
         engines = self.grid.hw_decoder_load[-1] is not None
         wanted = {"batch_size": 0.6, "prefetch": 1.0 if engines else 0.5, "pipelines": 0.0}
-        wanted["cpu_share"] = 0.0
         start = {k: round(wanted.get(k, 1.0) * (len(self.grid.values(k)) - 1)) for k in KNOBS}
         if "dynamic" in self.grid.executor:
             start["executor"] = self.grid.executor.index("dynamic")

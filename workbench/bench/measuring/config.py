@@ -50,8 +50,6 @@ class Config:
     """DALI's current executor, or the older one. See ``graph.model.Settings.executor``."""
     dont_use_mmap: bool | None = None
     """Value of ``dont_use_mmap`` for all readers; None to use the graph's values."""
-    cpu_share: int = 0
-    """Percent of the images that the CPU decodes in mixed decoding."""
 
     @property
     def label(self) -> str:
@@ -68,8 +66,7 @@ class Config:
         if self.pipelines > 1:
             threads = f"{self.pipelines} pipelines of {threads}"
         known = f"batch {self.batch_size}, {threads}, prefetch {self.prefetch}"
-        share = f", cpu_share {self.cpu_share} %" if self.cpu_share else ""
-        return f"{known}{load}{executor}{unmapped}{share}"
+        return f"{known}{load}{executor}{unmapped}"
 
 
 def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
@@ -86,7 +83,6 @@ def config_of(graph: Graph, device: DecodeDevice | None = None) -> Config:
         frames=sequence_length(graph),
         executor=settings.executor,
         dont_use_mmap=any(node.args.get(UNMAPPED) is True for node in graph.nodes) or None,
-        cpu_share=settings.cpu_share if (device or settings.device) == "mixed" else 0,
     )
 
 
@@ -106,7 +102,6 @@ def with_config(resolved: ResolvedGraph, config: Config) -> ResolvedGraph:
         prefetch_queue_depth=config.prefetch,
         pipelines=config.pipelines,
         executor=config.executor,
-        cpu_share=config.cpu_share,
     )
     nodes = resolved.graph.nodes
     if config.hw_decoder_load is not None:

@@ -19,7 +19,7 @@ from workbench.graph.resolved import ResolvedGraph
 
 KNOBS = (
     *("hw_decoder_load", "threads", "batch_size", "prefetch", "pipelines", "executor"),
-    *("dont_use_mmap", "cpu_share"),
+    "dont_use_mmap",
 )
 
 
@@ -52,8 +52,6 @@ class Grid:
     pipelines: tuple[int, ...] = (1,)
     executor: tuple[Executor, ...] = ("dynamic",)
     dont_use_mmap: tuple[bool | None, ...] = (None,)
-    cpu_share: tuple[int, ...] = (0,)
-    """With only 0, the tuner itself selects shares to try if CPU cores are idle."""
 
     def __post_init__(self) -> None:
         for knob in KNOBS:
@@ -61,7 +59,7 @@ class Grid:
             numbers = values if isinstance(values, tuple | list) else ()
             known = [value for value in numbers if isinstance(value, int | float)]
             is_list = isinstance(values, tuple | list) and values
-            least = 0 if knob in ("hw_decoder_load", "dont_use_mmap", "cpu_share") else 1
+            least = 0 if knob in ("hw_decoder_load", "dont_use_mmap") else 1
             if not is_list or known != sorted(set(known)) or min(known, default=1) < least:
                 raise ArgumentError(
                     f"Grid: {knob} is {format_value(values)}. Use ascending values: (1, 2)."
@@ -102,7 +100,6 @@ class Grid:
     def from_json(cls, values: dict[str, Any]) -> Grid:
         """Parse the result of ``to_json``. Keys missing in older records get DALI's defaults."""
         old = {"pipelines": [1], "executor": ["dynamic"], "dont_use_mmap": [None]}
-        old["cpu_share"] = [0]
         known = {**old, **values}
         return cls(**{knob: tuple(known[knob]) for knob in KNOBS})
 

@@ -346,10 +346,10 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
     chosen = knob_values(best.config) if best else None
     panels = []
     kinds = grid.pipelines, grid.hw_decoder_load, grid.executor, grid.dont_use_mmap, grid.prefetch
-    for pipelines, load, executor, unmapped, prefetch, share in product(*kinds, grid.cpu_share):
+    for pipelines, load, executor, unmapped, prefetch in product(*kinds):
         cells = []
         for threads, batch in product(grid.threads, grid.batch_size):
-            knobs = (load, threads, batch, prefetch, pipelines, executor, unmapped, share)
+            knobs = (load, threads, batch, prefetch, pipelines, executor, unmapped)
             cells.append(HeatCell(threads, batch, knobs, found.get(knobs), knobs == chosen))
         parts = [
             f"{pipelines} pipelines" if pipelines > 1 else "",
@@ -357,7 +357,6 @@ def heat_map(report: Report, best: Measurement | None) -> HeatMap:
             "" if load is None else f"hw_decoder_load {load:g}",
             "" if executor == "dynamic" else f"{executor} executor",
             "dont_use_mmap" if unmapped else "",
-            f"cpu_share {share} %" if share else "",
         ]
         rare = executor != "dynamic" or unmapped != grid.dont_use_mmap[-1]
         title = ", ".join(filter(None, parts))

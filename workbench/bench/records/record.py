@@ -472,7 +472,7 @@ def gpu_command(
     words, hint = [f"{name}.json"], f"Save the graph as {name}.json and copy it there."
     with suppress(GraphFormatError):
         recipe = load_recipe(name)
-        options = _options(config_of(recipe, "mixed"), config_of(graph, "mixed"))
+        options = _options(config_of(recipe), config_of(graph))
         if options is not None and graph_hash(recipe) == graph_hash(graph):
             words, hint = [name, *options], ""
     part = ["--regime", regimes[0]] if len(regimes) == 1 else []
@@ -496,7 +496,6 @@ def _options(default: Config, desired: Config) -> list[str] | None:
         "--batch-size": (default.batch_size, desired.batch_size),
         "--threads": (default.threads, desired.threads),
         "--pipelines": (default.pipelines, desired.pipelines),
-        "--cpu-share": (default.cpu_share, desired.cpu_share),
         "--load": (default.hw_decoder_load, desired.hw_decoder_load),
     }
     changed = {option: own for option, (known, own) in values.items() if own != known}

@@ -145,9 +145,7 @@ def time_files(
     Return None if DALI does not report the names of the files.
     """
     catalog, settings = load_catalog(), graph.settings
-    alone = replace(
-        settings, cpu_share=0, batch_size=1, num_threads=1, prefetch_queue_depth=1, pipelines=1
-    )
+    alone = replace(settings, batch_size=1, num_threads=1, prefetch_queue_depth=1, pipelines=1)
     nodes = tuple(
         replace(node, args={k: v for k, v in node.args.items() if k not in ORDER_OPTIONS})
         if isinstance(node, Source)

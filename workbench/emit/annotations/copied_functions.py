@@ -14,9 +14,6 @@ from workbench.errors import GraphError
 from workbench.graph.annotations.formats import clip_function
 from workbench.graph.model import Node
 
-DECODE_ON_BOTH = "decode_on_both"
-"""Name of the helper function that decodes a share of the images on the CPU."""
-
 
 @cache
 def _helpers() -> Mapping[str, Callable[..., Any]]:

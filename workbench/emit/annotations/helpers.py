@@ -449,19 +449,3 @@ def mask_of_ones(size: DataNode) -> DataNode:
     """A mask (height, width, 1) of ones."""
     shape = fn.cast(fn.stack(size[1], size[0], 1.0), dtype=types.INT32)
     return fn.reshape(fn.ones(shape=shape, dtype=types.UINT8), layout="HWC")
-
-
-# Decoding.
-
-
-def decode_on_both(
-    decoder: Any, *inputs: DataNode, on_cpu: DataNode, device: str, **options: Any
-) -> DataNode:
-    """Decode images on the CPU where ``on_cpu`` is 1, and meanwhile the others on the GPU."""
-    if device != "mixed":
-        return decoder(*inputs, device=device, **options)
-    if on_cpu:
-        images = decoder(*inputs, device="cpu", **options).gpu()
-    else:
-        images = decoder(*inputs, device=device, **options)
-    return images

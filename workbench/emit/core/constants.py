@@ -9,9 +9,7 @@ from workbench.emit.core import policies
 from workbench.emit.core.python import LINE
 from workbench.graph.model import Node
 
-_SETTINGS = {
-    *("BATCH_SIZE", "NUM_THREADS", "PIPELINES", "CPU_SHARE", "DEVICE", "SEED", "IMAGES"),
-}
+_SETTINGS = {"BATCH_SIZE", "NUM_THREADS", "PIPELINES", "DEVICE", "SEED", "IMAGES"}
 """Names of the constants that every script defines."""
 _SIDES, _SIZES = ("shape", "size", "crop"), ("CROP", "SIZE")
 """Arguments that set an image size, and the catalogue's names for constants with a size."""

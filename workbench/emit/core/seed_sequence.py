@@ -67,14 +67,12 @@ def pipeline_seed_is_enough(graph: Graph, catalog: Catalog, nodes: Sequence[Node
     later operators, in the preview and in every exported program.
 
     It is also False with blocks, automatic augmentation or followers, which add operators to the
-    pipeline, with several pipelines, whose seeds would differ from the preview's, and if the CPU
-    decodes a share of the images.
+    pipeline, and with several pipelines, whose seeds would differ from the preview's.
     """
     specs = [catalog[node.op] for node in nodes]
     further = any(spec.bodies or spec.module or spec.follows for spec in specs)
     called = any(node.op in CALLING or is_sampled(node) for node in nodes)
-    several = graph.settings.pipelines > 1 or graph.settings.cpu_share > 0
-    if further or called or several or len(nodes) > _MOST:
+    if further or called or graph.settings.pipelines > 1 or len(nodes) > _MOST:
         return False
     seeded = [node for node in _registration_order(graph, catalog) if catalog[node.op].seeded]
     own = tuple(graph.settings.seed + (node.seed or 0) for node in seeded)

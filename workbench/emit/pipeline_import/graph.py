@@ -187,8 +187,6 @@ def _imported(traced: Traced, catalog: Catalog) -> ImportedGraph:
     )
     graph = without_shard(with_devices(graph, catalog, every, ids, given), traced.shard)
     graph = several_pipelines(graph, traced.pipelines)
-    shared = changed_settings(graph.settings, {"cpu_share": traced.cpu_share})
-    graph = replace(graph, settings=shared)
     replaced = [(op, call.source[1]) for op, call in every if call.source and op.kind]
     datasets = {name: data for op, name in replaced if (data := own_data(op))}
     if datasets and isinstance(folder, str) and os.path.isdir(folder):

@@ -272,5 +272,5 @@ def _head(body: str, ordered: Sequence[Node], signed: Sequence[str], emitter: _S
     values = emitter.values
     state = RANDOM_STATE if "random_state(" in body else ""
     lifted = f"VALUES = [{', '.join(values)}]\n\n\n" if values else ""
-    stage = "\n".join([pipeline_decorator(ordered, emitter.graph), *signed])
+    stage = "\n".join([pipeline_decorator(ordered), *signed])
     return f"{imports}{IMPORTS}\n{constants}{finders}{state}{lifted}{stage}\n"

@@ -334,11 +334,6 @@ def export_resolved(
             f"pipelines is {part.settings.pipelines}, but the target {target!r} runs one pipeline "
             f"per process. Set pipelines to 1, or export for {', '.join(able)}."
         )
-    if part.settings.cpu_share and (not found.side_by_side or target == "triton"):
-        raise GraphExportError(
-            f"cpu_share is {part.settings.cpu_share}, but the target {target!r} decodes all images "
-            "on one device. Set cpu_share to 0."
-        )
     files = _emitter(target, found, with_)(resolved)
     training, samples = _requested_additions(with_)
     notes = [*found.notes(resolved)] if found.notes is not None and not training else []

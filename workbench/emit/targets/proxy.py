@@ -102,7 +102,7 @@ def _parts(emitter: Emitter) -> tuple[TemplateParts, Sequence[Port]]:
     function = function_name(graph)
     own = f", {emitter.seed_name}: int" if emitter.seed_name else ""
     operators = [node for node in nodes if node is not reader]
-    head = [*views.text, pipeline_decorator(operators, graph)]
+    head = [*views.text, pipeline_decorator(operators)]
     head += signature(function, f"device: str{own}")
     for port in inputs:
         name = emitter.names[port]

@@ -114,7 +114,7 @@ def _emit(resolved: ResolvedGraph, note: str) -> Mapping[str, Code]:
     model = render_program(
         "triton_model.py.j2",
         parts,
-        conditionals=needs_conditionals(nodes, graph),
+        conditionals=needs_conditionals(nodes),
         told="\n".join(wrap(note or _augmentation_notes(emitter, catalog), LINE)),
         input="" if arrays or streams else inputs[0]["name"],
         sent="a video" if streams else "arrays" if arrays else "encoded images",

@@ -50,7 +50,7 @@ def emit_seed_order(resolved: ResolvedGraph) -> str:
         finders="".join(map(_placeholder_finders, kinds)),
         functions="".join(f"{line}\n" for line in plugin_imports(emitter.every_node()))
         + emitter.functions(),
-        decorator=pipeline_decorator(ordered, graph),
+        decorator=pipeline_decorator(ordered),
     )
     data = [f'{INDENT}{name} = ""' for name in given]
     tail = return_statement([emitter.names[port] for port in graph.outputs.values()])

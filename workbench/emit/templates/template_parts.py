@@ -27,7 +27,7 @@ from workbench.emit.core.user_functions import (
 from workbench.emit.core.views import view_functions
 from workbench.emit.emitter import Emitter
 from workbench.graph.execution.dataset_parameters import data_constants, parameters
-from workbench.graph.execution.pipelines import SHARD_SEED, decodes_on_both
+from workbench.graph.execution.pipelines import SHARD_SEED
 from workbench.graph.model import Graph, Node, Settings
 from workbench.graph.resolved import ResolvedGraph
 from workbench.sources import SourceKind
@@ -99,7 +99,6 @@ class TemplateParts:
 
 
 _SEED_COMMENT = "  # operators get SEED + 1, + 2, ...: adding one does not change the others"
-_SHARE = "  # percent of the images, which the CPU decodes while the GPU decodes the others"
 _DEFAULT_DEPTH = 2
 """DALI's default value of ``prefetch_queue_depth``."""
 _TYPES = "from nvidia.dali import types"
@@ -163,7 +162,7 @@ def pipeline_parts(
     head = [
         *views.text,
         *(f"@naming_bad_files({name})" for name in lists),
-        pipeline_decorator(ordered, graph),
+        pipeline_decorator(ordered),
         *signature(function, ", ".join(signed)),
     ]
     if sharded:
@@ -214,17 +213,15 @@ def has_blocks(nodes: Sequence[Node]) -> bool:
     return any(node.bodies for node in nodes)
 
 
-def needs_conditionals(nodes: Sequence[Node], graph: Graph) -> bool:
+def needs_conditionals(nodes: Sequence[Node]) -> bool:
     """Return True if operators are selected per sample, in a block or a DALI function."""
-    return has_blocks(nodes) or any(
-        node.op in AUTO_AUGMENT or decodes_on_both(graph, node) for node in nodes
-    )
+    return has_blocks(nodes) or any(node.op in AUTO_AUGMENT for node in nodes)
 
 
-def pipeline_decorator(nodes: Sequence[Node], graph: Graph) -> str:
-    """Return DALI's decorator for the pipeline function of some nodes of a graph."""
+def pipeline_decorator(nodes: Sequence[Node]) -> str:
+    """Return DALI's decorator for the pipeline function."""
     options = {
-        "enable_conditionals": needs_conditionals(nodes, graph),
+        "enable_conditionals": needs_conditionals(nodes),
         "enable_checkpointing": shuffles_after_epoch(nodes),
     }
     given = ", ".join(f"{name}=True" for name, needed in options.items() if needed)
@@ -249,14 +246,13 @@ def make_parts(
         "BATCH_SIZE": str(settings.batch_size),
         "NUM_THREADS": str(settings.num_threads),
         **({"PIPELINES": str(settings.pipelines)} if settings.pipelines > 1 else {}),
-        **({"CPU_SHARE": f"{settings.cpu_share}{_SHARE}"} if settings.cpu_share else {}),
         "DEVICE": f'"{settings.device}"',
         "SEED": f"{settings.seed}{_SEED_COMMENT * bool(emitter.seed_name)}",
         **emitter.constants,
         **(more or {}),
     }
     code = "\n".join(definition)
-    conditional = needs_conditionals(emitter.ordered, graph)
+    conditional = needs_conditionals(emitter.ordered)
     plugins = plugin_imports(emitter.every_node())
     imports = policy_imports(emitter.every_node(), emitter.catalog)
     fed = [node for node in emitter.ordered if node.op == PYTHON_SOURCE.name]

@@ -21,7 +21,6 @@ from workbench.emit.emitter import Emitter
 from workbench.emit.templates.auto_augment_random import UniformCalls
 from workbench.engine.build.auto_augment import auto_augment_random_values
 from workbench.graph.execution.dataset_parameters import parameter_of
-from workbench.graph.execution.pipelines import decodes_on_both
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports, variables_read
@@ -226,8 +225,7 @@ def uses_random_numbers(node: Node, catalog: Catalog) -> bool:
 def _key(plan: Plan, emitter: Emitter, node: Node) -> str:
     settings = plan.graph.settings
     parts = [*emitter.node_lines(node).text, plan.devices[node.id], str(plan.count)]
-    shared = decodes_on_both(plan.graph, node)
-    if not node.inputs or shared or uses_random_numbers(node, plan.resolved.catalog):
+    if not node.inputs or uses_random_numbers(node, plan.resolved.catalog):
         parts += [str(settings.seed), str(plan.batch), str(settings.batch_size)]
     if not node.inputs:  # the batches of Python sources may have other sizes
         fed = [each.id for each in plan.nodes if each.op == PYTHON_SOURCE.name]

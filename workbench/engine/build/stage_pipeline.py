@@ -18,7 +18,6 @@ from workbench.engine.build.pipelines import CompiledSource
 from workbench.engine.build.plan import Plan, uses_random_numbers
 from workbench.engine.resources.batch_store import Batch, memory_of
 from workbench.engine.resources.machine import usable_cores
-from workbench.graph.execution.pipelines import decodes_on_both
 from workbench.graph.model import Node, Port
 from workbench.graph.model.ports import output_ports, used_inputs
 
@@ -84,10 +83,7 @@ class Stage:
             if apply
         }
         settings = plan.graph.settings
-        random = any(
-            uses_random_numbers(node, catalog) or decodes_on_both(plan.graph, node)
-            for node in nodes
-        )
+        random = any(uses_random_numbers(node, catalog) for node in nodes)
         start = f"{settings.seed}\n{plan.position}\n{self._positions}" if random else ""
         self.key = f"{settings.device}\n{self.threads}\n{start}\n{plan.count}\n{self._code.text}"
         self._nodes = tuple(nodes)

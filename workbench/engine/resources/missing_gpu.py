@@ -42,7 +42,7 @@ def gpu_faults(resolved: ResolvedGraph, machine: Machine) -> list[Fault]:
 
 def on_cpu(resolved: ResolvedGraph) -> Graph | None:
     """Return the graph with all nodes on the CPU, or None if an operator has no CPU version."""
-    moved = set_setting(resolved.graph, device="cpu", cpu_share=0)
+    moved = set_setting(resolved.graph, device="cpu")
     for node in resolved.graph.walk():
         if node.device in ("gpu", "mixed"):
             moved = moved.replace_node(replace(moved.node(node.id), device=None))

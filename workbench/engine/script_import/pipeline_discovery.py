@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import tempfile
 from argparse import Namespace
@@ -11,10 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import unwrap
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
-from workbench.emit.annotations.copied_functions import DECODE_ON_BOTH, copied_helpers_in
 from workbench.emit.pipeline_import.calls.copied_calls import kinds_by_finder
 from workbench.emit.pipeline_import.trace.source_lines import notebook_of
 from workbench.emit.pipeline_import.trace.traced import Traced
@@ -65,8 +63,6 @@ class FoundPipeline:
     """Descriptions of the placeholder data that replaces missing arguments."""
     pipelines: int = 1
     """Number of parallel pipelines. ``make`` creates the first of them."""
-    cpu_share: int = 0
-    """Percent of the images that an exported program decodes on the CPU."""
     assumed: Mapping[str, Any] = field(default_factory=dict)
     """Assumed values of missing arguments. Building the pipeline may add more."""
     shard: tuple[str, ...] = ()
@@ -230,31 +226,8 @@ def _factory(
     shard = _shard_arguments(script) if name != SIDE_BY_SIDE else ()  # each reads one shard
     count = getattr(script.module, "PIPELINES", 1) if name == SIDE_BY_SIDE else 1
     several = count if isinstance(count, int) and 1 < count <= SETTINGS["pipelines"][1] else 1
-    share = _replace_shared_decoding(script.module) if is_exported else 0
     notes = (*notes, *_other_definitions(name, value, script.trees))
-    return FoundPipeline(
-        make, notes, tuple(placeholders), several, share, call.assumed, shard, choice
-    )
-
-
-def _replace_shared_decoding(program: ModuleType) -> int:
-    """Make an exported program decode on one device, and return the CPU's share in percent.
-
-    Returns 0 for a program that decodes on one device, or whose function was changed.
-    """
-    share, function = (vars(program).get(name) for name in ("CPU_SHARE", DECODE_ON_BOTH))
-    least, most = SETTINGS["cpu_share"]
-    if not (isinstance(share, int) and least < share <= most and inspect.isfunction(function)):
-        return 0
-    if DECODE_ON_BOTH not in copied_helpers_in(inspect.getsource(function)):
-        return 0
-    vars(program)[DECODE_ON_BOTH] = _decode_on_one
-    return share
-
-
-def _decode_on_one(decoder: Any, *inputs: Any, on_cpu: Any, device: str, **options: Any) -> Any:
-    """Replace ``emit.annotations.helpers.decode_on_both``."""
-    return decoder(*inputs, device=device, **options)
+    return FoundPipeline(make, notes, tuple(placeholders), several, call.assumed, shard, choice)
 
 
 def _different(pipelines: Sequence[Any]) -> list[Any]:

@@ -92,7 +92,6 @@ def trace_source(
         changed=(*map(Loss, (*chosen.choice, *others)), *losses),
         placeholders=(*chosen.placeholders, *made_up, *script.uses.texts()),
         pipelines=chosen.pipelines,
-        cpu_share=chosen.cpu_share,
         assumed={name: python_source(value) for name, value in chosen.assumed.items()},
         shard=chosen.shard,
     )

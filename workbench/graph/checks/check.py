@@ -28,7 +28,7 @@ from workbench.graph.execution.dataset_parameters import (
     option_faults,
     parameter_faults,
 )
-from workbench.graph.execution.pipelines import executor_faults, pipeline_faults, share_faults
+from workbench.graph.execution.pipelines import executor_faults, pipeline_faults
 from workbench.graph.model import CHOICES, GRAPH, Graph, Node, Port, is_name
 from workbench.graph.model.bounds import LARGEST_SEED, SETTINGS, setting_fault
 from workbench.graph.model.faults import Fault, Faults
@@ -207,7 +207,6 @@ def _graph_faults(typed: TypedGraph) -> Iterator[Fault]:
         )
     yield from _setting_faults(graph)
     yield from pipeline_faults(typed)
-    yield from share_faults(typed)
     yield from executor_faults(typed)
 
 

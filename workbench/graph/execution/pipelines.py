@@ -3,11 +3,6 @@
 The pipelines output batches in turn: batch k overall is batch ``k // n`` of pipeline ``k % n``.
 Each pipeline reads its own shard and has its own seed, so that every sample occurs once per epoch.
 One pipeline leaves a fifth to a third of a GPU's JPEG engines idle; several use more of them.
-
-If the engines are busy and CPU cores are idle, ``cpu_share`` percent of the images are decoded on
-the CPU, in every pipeline. A random value selects each image, so the share has no effect on shards,
-epochs and the order of the samples. It depends on the seed only: the preview and all exported
-programs select the same images. The pixels of the two decoders differ slightly.
 """
 
 from __future__ import annotations
@@ -17,7 +12,7 @@ from dataclasses import replace
 
 from workbench.catalog.spec import Value
 from workbench.graph.execution.dataset_parameters import is_sampled
-from workbench.graph.model import Graph, Node, Source
+from workbench.graph.model import Graph, Source
 from workbench.graph.model.faults import Fault
 from workbench.graph.model.graph import changed_settings
 from workbench.graph.types.devices import device_of
@@ -25,10 +20,6 @@ from workbench.graph.types.typed_graph import TypedGraph
 
 SHARD_SEED = 100_000
 """Difference between the seeds of consecutive shards, large enough for independent values."""
-SHARE_SEED = 50_000
-"""Number added to the graph's seed for the selection of the images that the CPU decodes."""
-_SHARED = ("decoders.image", "decoders.image_crop", "decoders.image_slice")
-"""Decoders that can decode a share on the CPU: the same windows, whatever the device."""
 _WHOLE = {"shard_id": 0, "num_shards": 1}
 """Shard arguments of a reader that reads all data."""
 _EPOCH_SEED = "shuffle_after_epoch_seed"
@@ -95,29 +86,6 @@ def pipeline_faults(typed: TypedGraph) -> Iterator[Fault]:
                 f"{source.op} cannot read a shard of its data, which {count} pipelines require",
                 "Set pipelines to 1.",
             )
-
-
-def decodes_on_both(graph: Graph, node: Node) -> bool:
-    """Return whether the CPU decodes a share of the images of a node, which is in no block."""
-    return graph.settings.cpu_share > 0 and node.op in _SHARED and node.device is None
-
-
-def share_faults(typed: TypedGraph) -> Iterator[Fault]:
-    """Report why the CPU cannot decode a share of the images."""
-    graph, share = typed.graph, typed.graph.settings.cpu_share
-    if not isinstance(share, int) or share < 1:  # another type is a fault of the setting
-        return
-    words, remedy = "", "Set cpu_share to 0."
-    if graph.settings.device != "mixed":
-        words = f"cpu_share is {share}, but the device that decodes is {graph.settings.device}"
-        remedy = "Set cpu_share to 0, or the device to mixed."
-    elif not any(decodes_on_both(graph, node) for node in graph.nodes):
-        words = (
-            f"cpu_share is {share}, but none of {', '.join(_SHARED)} is outside blocks and uses "
-            "the device of the settings"
-        )
-    if words:
-        yield Fault("", "", words, remedy, "setting", "cpu_share")
 
 
 def executor_faults(typed: TypedGraph) -> Iterator[Fault]:

@@ -20,7 +20,6 @@ SETTINGS: Mapping[str, tuple[int, int]] = {
     "num_threads": (1, 1024),
     "prefetch_queue_depth": (1, 64),
     "pipelines": (1, 4),
-    "cpu_share": (0, 50),
     "seed": (0, 2**31 - USUAL_SEEDS - 1),
 }
 """Minimum and maximum of each numeric setting."""

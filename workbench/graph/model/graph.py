@@ -289,9 +289,6 @@ class Settings:
     pipelines: int = 1
     """Number of parallel pipelines in one process, each on its own shard (``graph.pipelines``).
     ``num_threads`` and ``prefetch_queue_depth`` apply to each pipeline."""
-    cpu_share: int = 0
-    """Percent of the images that the CPU decodes while the GPU decodes the others, from 0 to 50.
-    Requires ``mixed``. See ``graph.execution.pipelines``."""
     executor: Executor = "dynamic"
     """DALI's executor: ``static`` means ``exec_dynamic=False``, and ``separate`` also has two
     queues, of depth ``prefetch_queue_depth`` on the device and of twice that depth on the host."""

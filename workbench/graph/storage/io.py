@@ -22,7 +22,7 @@ A named body has a ``"title"``. A node with ``"muted": true`` does not run.
 
 Version 1 had no blocks and no separate sources: readers were ordinary nodes. Up to version 2 a
 graph ran as one pipeline and had no ``"pipelines"``.
-``"executor"`` is present unless it is ``dynamic``, and ``"cpu_share"`` unless it is 0.
+``"executor"`` is present unless it is ``dynamic``.
 
 Five further entries are ignored here: ``layout`` belongs to the canvas, ``origins`` and
 ``import_report`` to the import, ``draws`` to the preview (all in ``layout.py``), ``session`` to the
@@ -74,9 +74,8 @@ _LONGEST = 16_000_000
 
 def _settings_to_json(settings: Settings) -> dict[str, Any]:
     found = {f.name: getattr(settings, f.name) for f in fields(Settings)}
-    for name in ("executor", "cpu_share"):  # missing in older files
-        if found[name] == getattr(Settings(), name):
-            del found[name]
+    if settings.executor == Settings().executor:  # missing in older files
+        del found["executor"]
     return found
 
 

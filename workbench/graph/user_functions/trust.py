@@ -33,7 +33,6 @@ _TAKEN = frozenset(
         *("fn", "math", "types", "np", "os", "csv", "time", "argparse", "main", "stage", "taps"),
         *("pipeline_def", "build_pipeline", "random_state", "Any", "DataNode", "Pipeline"),
         *("build_pipelines", "in_turns", "deque", "ThreadPoolExecutor", "do_not_convert"),
-        "decode_on_both",
         *PLUGINS,
     )
 )

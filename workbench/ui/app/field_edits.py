@@ -35,7 +35,7 @@ _SWITCHES = {
 }
 """Name of the ViewState attribute for each boolean field, by (component, field)."""
 _ALLOWED = {"selected": "a list of nodes", "tab": " or ".join(TABS), "device": "cpu or mixed"} | (
-    dict.fromkeys(("seed", "batch_size", "threads", "pipelines", "cpu_share"), "an integer")
+    dict.fromkeys(("seed", "batch_size", "threads", "pipelines"), "an integer")
 )
 """Allowed values of each graph field, as text for error messages."""
 REPORTED = frozenset(
@@ -127,11 +127,7 @@ def set_graph_field(
             raise GraphEditError(f"Mixed decoding needs a GPU: {machine.no_gpu}.")
         case "bar", "device", "cpu" | "mixed":
             history.push(set_setting(history.now, device=value))
-        case ("preview", "seed", int()) | (
-            "speed",
-            "batch_size" | "threads" | "pipelines" | "cpu_share",
-            int(),
-        ):
+        case ("preview", "seed", int()) | ("speed", "batch_size" | "threads" | "pipelines", int()):
             name = "num_threads" if field == "threads" else field
             history.push(set_setting(history.now, **{name: value}), history.burst(name))
         case _:

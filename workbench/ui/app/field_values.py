@@ -241,7 +241,6 @@ def graph_fields(
             "batch_size": settings.batch_size,
             "threads": settings.num_threads,
             "pipelines": settings.pipelines,
-            "cpu_share": settings.cpu_share,
         },
         "code": {
             "note": data_panel.export_note(_skipped_count(state), state.skip_bad),

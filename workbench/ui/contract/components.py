@@ -349,8 +349,6 @@ class Speed(Fields):
     """Threads per pipeline."""
     pipelines: Both[int] = 1
     """Number of pipelines."""
-    cpu_share: Both[int] = 0
-    """Percent of the images that the CPU decodes in mixed decoding."""
     running: bool = False
     """True while a measurement is running."""
     what: str = ""

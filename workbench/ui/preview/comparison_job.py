@@ -234,8 +234,7 @@ class ComparisonJob:
         """Return the graph, with CPU decoding if there is no GPU; the pictures are nearly equal."""
         if not self._machine.no_gpu or graph.settings.device == "cpu":
             return graph
-        cpu = changed_settings(graph.settings, {"device": "cpu", "cpu_share": 0})
-        return replace(graph, settings=cpu)
+        return replace(graph, settings=changed_settings(graph.settings, {"device": "cpu"}))
 
     def _failure_text(self, other: Graph, faults: Sequence[Fault]) -> str:
         """Return the reason why the other graph cannot run: a missing GPU, or the first fault."""

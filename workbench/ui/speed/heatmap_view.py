@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from workbench.bench import Measurement, Report
 from workbench.bench.experiments.grid_experiment import describe_ineffective
-from workbench.bench.experiments.tune import REPORTED
 from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import long_run_text
@@ -64,7 +63,7 @@ def _view(
         "gain": _gain(report, best),
         "tried": _tried(report, grid, best),
         "notes": [
-            *(words for each in REPORTED if (words := record.get(each))),
+            *(words for words in (record.get("headroom"), record.get("stopped")) if words),
             *filter(None, [equally_fast(report, best) if best else ""]),
             *map(describe_ineffective, idle),
             *failed[:5],

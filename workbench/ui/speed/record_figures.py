@@ -190,7 +190,7 @@ class RecordFigures:
 
 def _settings(config: Config) -> tuple[object, ...]:
     known = config.batch_size, config.threads, config.prefetch, config.pipelines
-    return *known, config.executor, config.dont_use_mmap, config.cpu_share
+    return *known, config.executor, config.dont_use_mmap
 
 
 # Last measured speed of a graph

@@ -24,7 +24,6 @@ _SETTING_WORDS = {
     "device": "decoding",
     "prefetch_queue_depth": "prefetch",
     "pipelines": "pipelines",
-    "cpu_share": "CPU share",
     "executor": "executor",
 }
 

@@ -130,7 +130,5 @@ class Traced:
     """Folders that were passed for missing arguments."""
     pipelines: int = 1
     """Number of parallel pipelines in the source code. ``pipeline`` is the first of them."""
-    cpu_share: int = 0
-    """Percent of the images that the source code decodes on the CPU."""
     shard: tuple[str, ...] = ()
     """Reader arguments that select a shard in an exported program. A graph omits them."""

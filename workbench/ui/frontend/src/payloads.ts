@@ -1374,7 +1374,6 @@ export interface SpeedFields {
   batch_size: number;
   threads: number;
   pipelines: number;
-  cpu_share: number;
   running: boolean;
   what: string;
   progress: number;
@@ -1505,7 +1504,7 @@ export interface Components {
   inspector: { fields: InspectorFields; both: "effect_open" | "effect_args" | "policy_rows"; actions: InspectorActions };
   tabs: { fields: TabsFields; both: "tab"; actions: TabsActions };
   preview: { fields: PreviewFields; both: "mode" | "show_original" | "baseline" | "against" | "batch" | "seed" | "pinned" | "repeat" | "tiles" | "tile_size" | "lossless" | "shown_classes" | "shown_branches" | "shown_augmentations" | "show_targets" | "show_statistics" | "marked"; actions: PreviewActions };
-  speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "pipelines" | "cpu_share" | "overlay" | "selected_records"; actions: SpeedActions };
+  speed: { fields: SpeedFields; both: "part" | "effort" | "batch_size" | "threads" | "pipelines" | "overlay" | "selected_records"; actions: SpeedActions };
   code: { fields: CodeFields; both: "target" | "in_view" | "skip_bad"; actions: CodeActions };
   data: { fields: DataFields; both: never; actions: DataActions };
   results: { fields: ResultsFields; both: never; actions: ResultsActions };

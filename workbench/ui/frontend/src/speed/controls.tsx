@@ -30,8 +30,6 @@ const PARTS: { id: Part; label: string }[] = [
 
 export function Controls({ link }: { link: Speed }) {
   const part = useField(link, "part", "compare");
-  const share = useField(link, "cpu_share", 0);
-  const noGpu = useField(link, "limits", {}).mixed;
   return (
     <>
       <div class="wb-controls">
@@ -55,14 +53,6 @@ export function Controls({ link }: { link: Speed }) {
             pipelines
             <Setting link={link} name="pipelines" label="Pipelines" usual={1} />
           </label>
-          <label
-            class="wb-control"
-            hidden={!!noGpu && !share}
-            title="Percent of the images that the CPU decodes in mixed decoding, while the GPU decodes the others"
-          >
-            CPU share %
-            <Setting link={link} name="cpu_share" label="CPU share in percent" usual={0} least={0} />
-          </label>
         </span>
       </div>
     </>
@@ -71,13 +61,12 @@ export function Controls({ link }: { link: Speed }) {
 
 interface SettingProps {
   link: Speed;
-  name: "batch_size" | "threads" | "pipelines" | "cpu_share";
+  name: "batch_size" | "threads" | "pipelines";
   label: string;
   usual: number;
-  least?: number;
 }
 
-function Setting({ link, name, label, usual, least = 1 }: SettingProps) {
+function Setting({ link, name, label, usual }: SettingProps) {
   const value = useField(link, name, usual);
   const input = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => {
@@ -89,13 +78,13 @@ function Setting({ link, name, label, usual, least = 1 }: SettingProps) {
       ref={input}
       class="wb-val"
       type="number"
-      min={least}
+      min={1}
       step={1}
       aria-label={label}
       data-wb={name}
       onChange={({ currentTarget: el }) => {
         const typed = numberIn(el);
-        const whole = typed !== null && typed >= least ? Math.floor(typed) : null;
+        const whole = typed !== null && typed >= 1 ? Math.floor(typed) : null;
         if (whole !== null) link.set(name, whole);
         el.value = String(whole ?? value);
       }}
