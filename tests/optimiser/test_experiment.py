@@ -106,6 +106,20 @@ def test_what_is_slower_than_the_controls_noise_is_left_and_the_rest_measured_wi
     ]
 
 
+def test_the_accepted_ones_are_measured_together_if_no_sequence_is_accepted_whole(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    monkeypatch.setattr("workbench.optimiser.experiment._MOST_CHAINS", 1)
+    seen = make_up(
+        monkeypatch, {CONTROL: 97.0, "colour-after-crop": 90.0, "crop-in-decoder": 200.0}
+    )
+    found = proposed(photos)
+    names = [one.name for one in found.proposals]
+    assert "colour-after-crop" in [one.name for one in found.rejected]
+    assert seen[-1] == [ORIGINAL, ", ".join(names)]
+    assert found.total is not None
+
+
 def test_slower_within_the_noise_stays_where_it_is_exact(
     monkeypatch: pytest.MonkeyPatch, photos: Path
 ) -> None:

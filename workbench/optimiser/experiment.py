@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, get_args
 
@@ -180,6 +180,8 @@ class OptimisationExperiment(SpeedExperiment):
         best = self._best
         rows = best.rows or self._first_rows or self._probe(base)[:1]
         optimise = self._to_record(best)
+        if optimise["total"] is None:
+            optimise["total"] = self._measure_accepted(base, optimise["proposals"])
         return Outcome(rows, {"optimise": optimise, "interrupted": self._cut})
 
     def _usable_names(self, machine: Machine) -> list[str]:
@@ -422,6 +424,22 @@ class OptimisationExperiment(SpeedExperiment):
         again = replace(base, label=CONTROL)
         rows = self.measure([base, again, *entries], self._part(), how)
         return replace(self._measuring, rows=rows)
+
+    def _measure_accepted(
+        self, base: ConfigJobs, accepted: Sequence[Mapping[str, Any]]
+    ) -> list[float] | None:
+        """Measure the accepted rewrites together, after others between them were rejected."""
+        chain = Chain(self._search.steps([one["name"] for one in accepted]))
+        how = self._search_config(2) if self._best.rows and chain.steps else None
+        if how is None or len(chain.steps) < len(accepted):
+            return None
+        self._measuring = Chain()
+        entry = self.entry(base.config, ", ".join(chain.names), chain.graph)
+        first, row = self.measure([base, entry], self._part("accepted rewrites together"), how)
+        if not (first.rounds and row.rounds):
+            return None
+        self._report_ratio(chain.names, row, first)
+        return _json(paired_ratio(row.imgs_per_s, first.imgs_per_s))
 
     def _part(self, text: str = "") -> Progress:
         """Return the progress of a measurement: half of what is left of the bar."""
