@@ -304,6 +304,9 @@ def test_boxes_and_damage(format: str, small: Path, tmp_path: Path) -> None:
     graph = wb.load_recipe("ssd").with_settings(batch_size=4)
     version = render_here(graph, tmp_path / "v1", small / "annotations.json", format=format)
     require_equal(version, expected(version.path, "ssd"))
+    parts = {"coco": "annotations/instances_train.json", "parquet": "load_dataset"}
+    with pytest.raises(DataError, match=f"is a dataset version.*{parts.get(format, '/train')}"):
+        wb.read(version.path)
     shown = pictures_of(version, samples_by_class(version))
     assert {each.shape[2] for each in shown.values()} == {3}
     assert len(shown) == 6

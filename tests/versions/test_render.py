@@ -17,7 +17,14 @@ import pytest
 from PIL import Image
 
 import workbench as wb
-from workbench.errors import ArgumentError, CancelledError, EngineError, GraphFaultsError, SaveError
+from workbench.errors import (
+    ArgumentError,
+    CancelledError,
+    DataError,
+    EngineError,
+    GraphFaultsError,
+    SaveError,
+)
 from workbench.versions import processes
 from workbench.versions.estimate import estimate_version
 from workbench.versions.formats.format import class_folders, safe_name
@@ -72,6 +79,8 @@ def test_each_sample_is_rendered_once_per_copy(photos: Path, tmp_path: Path) -> 
     assert len(pixels) == 24  # independent random values
     assert not (tmp_path / "v1.unfinished").exists()
     assert "24 train" in str(wb.open_version(tmp_path / "v1"))
+    with pytest.raises(DataError, match=r"v1 is a dataset version.* Open .*/v1/train\."):
+        wb.read(tmp_path / "v1")
 
 
 def test_the_picture_is_that_of_the_graph(photos: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -37,6 +38,8 @@ from workbench.sources.tables import categories_of, label_column
 PATH_COLUMNS = ("path", "file", "filename", "file_name", "filepath", "file_path", "image_path")
 """Known names of the path column, in order of preference; case is ignored."""
 _LIBRARIES = ("pandas", "polars")
+VERSION_FILE, VERSION_FORMAT = "version.json", "dali-workbench-version"
+"""File and format name by which the folder of a dataset version is recognised."""
 
 
 class Frame(Protocol):
@@ -261,6 +264,7 @@ def open_dataset(data: Location) -> Dataset:
         if REMOTE.match(str(data)):
             return Dataset(_remote_kind(str(data)), str(data))
         path = Path(os.path.expanduser(data))
+        _refuse_whole_version(path)
         if is_pattern(str(path)):
             return Dataset(_kind_of_files(matching_files(str(path))), str(path))
         kinds = (kind for kind in _by_precedence() if load_source(kind).accepts(path))
@@ -310,6 +314,26 @@ def choose_split(data: Any, split: str) -> Any:
         f"{str(data)[:200]} has no split '{split}'. Use data.yaml, a folder with "
         f"ImageSets/Main/{split}.txt or a folder '{split}', or open the split itself."
     )
+
+
+def _refuse_whole_version(path: Path) -> None:
+    """Raise DataError for the folder of a dataset version, whose splits would become classes."""
+    try:
+        manifest = json.loads((path / VERSION_FILE).read_bytes())
+        format, splits = manifest["plan"]["format"], manifest["plan"]["splits"]
+        names = [str(split["name"]) for split in splits]
+    except (OSError, ValueError, KeyError, TypeError):
+        return
+    if manifest.get("format") != VERSION_FORMAT:
+        return
+    if format == "parquet":
+        fix = f"load_dataset('parquet', data_dir='{path}') of Hugging Face reads it."
+    elif format == "coco":
+        files = [str(each) for name in names for each in path.glob(f"annotations/*_{name}.json")]
+        fix = f"Open {' or '.join(files)}."
+    else:
+        fix = f"Open {' or '.join(str(path / name) for name in names)}."
+    raise DataError(f"{path} is a dataset version, which has no images of its own. {fix}")
 
 
 def _remote_kind(place: str) -> str:

@@ -17,6 +17,7 @@ import msgspec
 from workbench.errors import DataError
 from workbench.figures import plot_pictures
 from workbench.results import DocumentedResult, ResultDocument, ResultTable
+from workbench.sources.opening import VERSION_FILE, VERSION_FORMAT
 from workbench.versions.comparison import VersionDifference, counts_of, difference
 from workbench.versions.formats import load_format
 from workbench.versions.pictures import caption_of, pictures_of, samples_by_class
@@ -33,7 +34,6 @@ from workbench.versions.records import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MANIFEST_FILE = "version.json"
 UNFINISHED = ".unfinished"
 """Ending of the folder of a version until it is complete."""
 
@@ -51,7 +51,7 @@ class Manifest(msgspec.Struct, frozen=True):
     files: Mapping[str, str]
     excluded: Mapping[str, str]
     size: int
-    format: str = "dali-workbench-version"
+    format: str = VERSION_FORMAT
     digest: str = ""
     """SHA-256 of all other values."""
 
@@ -177,7 +177,7 @@ def open_version(path: str | Path) -> Version:
     """
     folder = Path(path).expanduser().absolute()
     try:
-        text = (folder / MANIFEST_FILE).read_bytes()
+        text = (folder / VERSION_FILE).read_bytes()
     except OSError as error:
         unfinished = folder.with_name(f"{folder.name}{UNFINISHED}")
         is_begun = unfinished.is_dir() or (folder.name.endswith(UNFINISHED) and folder.is_dir())
@@ -186,7 +186,7 @@ def open_version(path: str | Path) -> Version:
     try:
         return Version(folder, msgspec.json.decode(text, type=Manifest))
     except msgspec.DecodeError as error:
-        raise DataError(f"{folder / MANIFEST_FILE} is not a manifest: {error}.") from None
+        raise DataError(f"{folder / VERSION_FILE} is not a manifest: {error}.") from None
 
 
 def find_unfinished(folder: str | Path) -> list[str]:
@@ -207,7 +207,7 @@ def find_versions(folder: str | Path) -> list[Version]:
     """Return the complete versions in a folder, by name."""
     found = Path(folder).expanduser().absolute()
     try:
-        inside = sorted(each for each in found.iterdir() if (each / MANIFEST_FILE).is_file())
+        inside = sorted(each for each in found.iterdir() if (each / VERSION_FILE).is_file())
     except OSError as error:
         raise DataError(f"{found} cannot be listed: {error.strerror}.") from None
     return [open_version(each) for each in inside]
@@ -238,12 +238,12 @@ def write_version(folder: Path, plan: VersionPlan) -> None:
         for at, folders, names in os.walk(folder)
         if not _is_work(folders)
         for name in names
-        if name != MANIFEST_FILE
+        if name != VERSION_FILE
     )
     manifest = Manifest(plan, dict(samples), hashes, files, excluded, size)
     manifest = msgspec.structs.replace(manifest, digest=manifest.computed_digest())
     text = json.dumps(msgspec.to_builtins(manifest), indent=1, ensure_ascii=False)
-    write_complete(folder / MANIFEST_FILE, [text.encode(errors="surrogateescape")])
+    write_complete(folder / VERSION_FILE, [text.encode(errors="surrogateescape")])
 
 
 def _is_work(folders: list[str]) -> bool:

@@ -27,8 +27,9 @@ from workbench.graph.storage.io import graph_from_json
 from workbench.graph.user_functions.trust import trust_graph
 from workbench.graph.variants.difference import graph_differences
 from workbench.sources import Data, Datasets, Sample, open_datasets
+from workbench.sources.opening import VERSION_FILE
 from workbench.versions.formats import load_format
-from workbench.versions.manifest import MANIFEST_FILE, Version, open_version
+from workbench.versions.manifest import Version, open_version
 from workbench.versions.outputs import graph_to_render
 from workbench.versions.plan import Task, VersionPlan
 from workbench.versions.planning import data_hash, data_text, samples_of, write_inputs
@@ -127,7 +128,7 @@ def prove(
     on_progress(0.0, "comparing the files with the manifest")
     differences = [*_unexpected_files(found), *_changed_records(found, chosen)]
     if found.manifest.computed_digest() != found.manifest.digest:
-        differences.append(f"{MANIFEST_FILE}: it was changed after the version was written")
+        differences.append(f"{VERSION_FILE}: it was changed after the version was written")
     for task in chosen:
         differences += _changed_parts(found, task)
     differences += _changed_whole_files(found, differences)
@@ -166,7 +167,7 @@ def prove(
 
 def _unexpected_files(version: Version) -> Iterator[str]:
     """Yield texts on files that are missing, or that are not in the manifest."""
-    known = {MANIFEST_FILE, *version.manifest.files}
+    known = {VERSION_FILE, *version.manifest.files}
     known |= {f"{MANIFEST}/{name}.jsonl" for name in version.manifest.records}
     known |= {
         list_file(name) for name, text in version.plan.data.items() if text == list_file(name)

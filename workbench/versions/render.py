@@ -16,9 +16,9 @@ from workbench.sources import (
     Data,
     open_datasets,
 )
+from workbench.sources.opening import VERSION_FILE
 from workbench.system_limits import describe_refusal
 from workbench.versions.manifest import (
-    MANIFEST_FILE,
     UNFINISHED,
     Version,
     open_version,
@@ -123,7 +123,7 @@ def _locked_folder(target: Path, plan: VersionPlan) -> Iterator[Path | None]:
     """
     folder = target.with_name(target.name + UNFINISHED)
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        if not (target / MANIFEST_FILE).is_file():
+        if not (target / VERSION_FILE).is_file():
             raise SaveError(f"{target} has other files. Use a new folder.")
         _require_same(open_version(target).plan, plan, target)
         yield None
@@ -151,7 +151,7 @@ def _locked_folder(target: Path, plan: VersionPlan) -> Iterator[Path | None]:
                 for each in folder.iterdir():
                     if each.name != WORK:
                         shutil.rmtree(each) if each.is_dir() else each.unlink()
-        elif (folder / MANIFEST_FILE).is_file():  # it ended just before its last step
+        elif (folder / VERSION_FILE).is_file():  # it ended just before its last step
             _require_same(open_version(folder).plan, plan, folder)
         elif any(each.name != WORK for each in folder.iterdir()):
             raise SaveError(f"{folder} has other files. Move them, or use a new folder.")
