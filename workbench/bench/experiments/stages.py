@@ -69,8 +69,10 @@ from workbench.engine.run.runner import Runner
 from workbench.engine.run.timing import empty_pipeline_time, time_node
 from workbench.engine.run.worker import Worker
 from workbench.errors import CancelledError, EngineError, GraphError
+from workbench.graph.annotations.followers import unmoved_targets
+from workbench.graph.edits.edit import free_id
 from workbench.graph.execution.active import set_muted
-from workbench.graph.model import Graph, Node, Source
+from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors, topological
 from workbench.graph.model.ports import output_ports, used_inputs
 from workbench.graph.resolved import ResolvedGraph
@@ -108,8 +110,21 @@ def stage_prefixes(resolved: ResolvedGraph) -> list[tuple[Node, Graph]]:
             for node in inside
             if node.id not in consumed
         }
-        cut.append((step, replace(graph, outputs=outputs)))
+        cut.append((step, _with_shapes(resolved.for_graph(replace(graph, outputs=outputs)))))
     return cut
+
+
+def _with_shapes(cut: ResolvedGraph) -> Graph:
+    """Output the shapes of annotations that do not follow the image of a cut graph.
+
+    A sound graph does not output such annotations, but DALI omits what no output needs.
+    """
+    graph = cut.graph
+    for output in unmoved_targets(cut):
+        node = Node(free_id(graph, "shape"), "shape", inputs={"data": graph.outputs[output]})
+        outputs = {**graph.outputs, output: Port(node.id, "output")}
+        graph = replace(graph, nodes=(*graph.nodes, node), outputs=outputs)
+    return graph
 
 
 class StageCostExperiment(SpeedExperiment):
