@@ -494,9 +494,7 @@ def _peaks(
     return peaks
 
 
-def _decoder_buffers(
-    resolved: ResolvedGraph, sizes: Mapping[Port, int | None]
-) -> list[int | None]:
+def _decoder_buffers(resolved: ResolvedGraph, sizes: Mapping[Port, int | None]) -> list[int | None]:
     """Return the bytes that each mixed decoder needs on the GPU, in addition to its outputs."""
     threads = resolved.graph.settings.num_threads or 1
     found: list[int | None] = []

@@ -3211,7 +3211,6 @@ class GraphMethods(Operators[Graph]):
         device: DecodeDevice = ...,
         prefetch_queue_depth: int = ...,
         pipelines: int = ...,
-        cpu_share: int = ...,
         executor: Executor = ...,
     ) -> Graph: ...
     def decode(

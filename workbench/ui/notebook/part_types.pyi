@@ -267,8 +267,6 @@ class Speed(Widget):
     """Threads per pipeline."""
     pipelines: int
     """Number of pipelines."""
-    cpu_share: int
-    """Percent of the images that the CPU decodes in mixed decoding."""
     running: bool
     """True while a measurement is running."""
     what: str
