@@ -242,6 +242,18 @@ def test_code_that_is_not_trusted_does_not_run(photos: Path, tmp_path: Path) -> 
         wb.render(wb.load_graph(text), tmp_path / "v1", photos)
 
 
+def test_an_exception_of_a_function_names_its_node_and_line(photos: Path, tmp_path: Path) -> None:
+    @wb.node
+    def darker(image):  # type: ignore[no-untyped-def]
+        raise ValueError("too dark")
+
+    graph = darker.after(a_graph(photos), "resize")
+    with pytest.raises(EngineError) as caught:
+        wb.render(graph, tmp_path / "v1", format="webdataset")
+    reason = 'darker: line 2 of darker, raise ValueError("too dark"), raised ValueError: too dark. '
+    assert str(caught.value).startswith(f"{reason}0 of 1 shards are complete")
+
+
 def test_what_cannot_be_rendered_is_refused(photos: Path, tmp_path: Path) -> None:
     for options, words in (
         ({"copies": 0}, "copies is 0"),

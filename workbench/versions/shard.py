@@ -20,7 +20,7 @@ import numpy as np
 from workbench.catalog import load_catalog
 from workbench.emit.core.outputs import first_reader
 from workbench.emit.core.python import identifier
-from workbench.engine.build.in_process_loader import build_pipeline
+from workbench.engine.build.in_process_loader import build_pipeline, program_error
 from workbench.engine.file_checks.usable_data import UsableData
 from workbench.engine.protocol.exit_status import is_file_fault
 from workbench.errors import DataError, PipelineError
@@ -85,7 +85,7 @@ class ShardRenderer:
         try:
             samples = self._write(task, data, task, place, report)
         except PipelineError as error:
-            if not is_file_fault(str(error)):
+            if not is_file_fault(str(error.__cause__)):
                 raise
             rest = tempfile.TemporaryDirectory(prefix="workbench-shard-")
             data, excluded = self._without_bad(data, task, Path(rest.name))
@@ -129,7 +129,7 @@ class ShardRenderer:
                 if len(counts) == _MEASURED_BATCHES:
                     break
         except PipelineError as error:
-            if not is_file_fault(str(error)):
+            if not is_file_fault(str(error.__cause__)):
                 raise  # otherwise a bad file, which ``render`` excludes
         later = sum(counts[1:])
         return {
@@ -245,7 +245,7 @@ def _run(pipe: Any, batches: int) -> Iterator[list[Any]]:
                 pipe.schedule_run()
             outputs = pipe.outputs()
         except RuntimeError as error:
-            raise PipelineError(str(error)) from None
+            raise program_error(error) or PipelineError(str(error)) from error
         yield [output.as_cpu() for output in outputs]
 
 

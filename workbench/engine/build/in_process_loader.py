@@ -49,6 +49,7 @@ from workbench.errors import (
     ArgumentError,
     DataError,
     GraphExportError,
+    PipelineError,
     UnknownNameError,
     UnsupportedUseError,
 )
@@ -382,6 +383,12 @@ class _ArrayBatches:
         return made.reshape(-1) if is_label and made.shape[1:] == (1,) else made
 
 
+def program_error(error: Exception) -> PipelineError | None:
+    """Convert an exception of an imported program's pipeline, or return None for another error."""
+    file = next((each for each in _programs if f'"{each}"' in str(error)), None)
+    return None if file is None else pipeline_error(error, _programs[file], file)
+
+
 @contextmanager
 def _explaining_bad_files(data: Datasets) -> Iterator[None]:
     """Within the context, convert DALI's errors: to DataError for bad files, else PipelineError."""
@@ -393,10 +400,9 @@ def _explaining_bad_files(data: Datasets) -> Iterator[None]:
         raise DataError(str(error)) from None
     except Exception as error:
         if not is_file_fault(str(error)):
-            file = next((each for each in _programs if f'"{each}"' in str(error)), None)
-            if file is None:
+            if (explained := program_error(error)) is None:
                 raise
-            raise pipeline_error(error, _programs[file], file) from error
+            raise explained from error
         for each in data.values():
             bad = next((s for s in list_samples(each) if s.fault), None) if each.in_memory else None
             if bad is not None:
