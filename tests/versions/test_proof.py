@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
 import workbench as wb
 from tests.versions.test_render import a_graph, write_photos
+from workbench.cli import main
 from workbench.errors import ArgumentError, DataError
 
 
@@ -105,6 +107,22 @@ def test_another_graph_or_library_is_named(version: Path, rendered: Path) -> Non
     assert any("numpy is" in each and "was 0.1" in each for each in found.changes)
     assert any("the graph differs" in each for each in found.differences)
     assert any("version.json: it was changed" in each for each in found.differences)
+
+
+def test_many_differences_are_summarized(version: Path) -> None:
+    paths = sorted((version / "train" / "bee").iterdir())
+    for path in paths:
+        path.unlink()
+    (version / "more (1).txt").touch()
+    found = wb.prove(version, share=0.01)
+    names = ", ".join(str(path.relative_to(version)) for path in paths[:5])
+    assert found.lines()[:2] == [
+        f"the file is missing, {len(paths)} times: {names} and {len(paths) - 5} more",
+        "more (1).txt: the file is not in the manifest",
+    ]
+    done = CliRunner().invoke(main, ["render", "--prove", str(version), "--json"])
+    assert done.exit_code == 1
+    assert json.loads(done.stdout)["differences"] == [*found.differences]
 
 
 def test_what_cannot_be_proven(version: Path, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -61,6 +63,9 @@ def _shares(_: click.Context, __: click.Parameter, value: str) -> tuple[float, .
 @click.option("--dry-run", is_flag=True, help="Print files, size and time, and write nothing.")
 @click.option("--prove", "proved", metavar="DIR", help="Check a version instead of rendering.")
 @click.option("--share", default=0.01, show_default=True, help="Share of the version to check.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="With --prove: print all differences as JSON."
+)
 @report_errors
 def render(
     graph: str,
@@ -79,6 +84,7 @@ def render(
     dry_run: bool,
     proved: str | None,
     share: float,
+    as_json: bool,
 ) -> None:
     r"""Render every sample with a graph, and write a dataset version to a new folder.
 
@@ -108,11 +114,16 @@ def render(
                 trust=click.get_current_context().find_root().obj is True,
                 on_progress=on_progress,
             )
-        for line in proof.lines():
-            click.echo(printable(line))
+        if as_json:
+            values = {**asdict(proof), "path": str(proof.path), "proven": proof.proven}
+            click.echo(json.dumps(values, indent=1))
+        else:
+            click.echo("\n".join(map(printable, proof.lines())))
         if not proof.proven:
             raise SystemExit(1)
         return
+    if as_json:
+        raise click.UsageError("--json prints the result of --prove. Pass --prove DIR, too.")
     if not graph or not (output or dry_run):
         raise click.UsageError(
             "Pass GRAPH and -o DIR to render, or --prove DIR to check a version."

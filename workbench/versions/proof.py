@@ -37,7 +37,10 @@ from workbench.versions.processes import render_shards, require_workers
 from workbench.versions.records import MANIFEST, WORK, file_hash, read_records, record_path
 from workbench.versions.shard import list_file, open_plan_data
 
-_NAMED = 20
+_MOST_LINES = 20
+"""Maximum number of lines on differences in a report; all are in ``differences``."""
+_MOST_NAMES = 5
+"""Number of names of one kind of difference above which a report summarizes the kind."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -67,10 +70,8 @@ class Proof:
         return not self.differences and not self.failure and self.rendered > 0
 
     def lines(self) -> list[str]:
-        """Return the report as lines. The last has the result."""
-        found = [*self.changes, *self.differences[:_NAMED]]
-        if len(self.differences) > _NAMED:
-            found.append(f"and {len(self.differences) - _NAMED:,} more differences")
+        """Return the report as lines, with a summary of frequent differences, and the result."""
+        found = [*self.changes, *_summarized(self.differences)]
         if self.failure:
             found.append(f"not rendered again: {self.failure}")
         if self.proven:
@@ -165,6 +166,24 @@ def prove(
     return Proof(found.path, total, rendered, len(chosen), unique, tuple(changes), failure)
 
 
+def _summarized(differences: Sequence[str]) -> list[str]:
+    """Return lines on differences: one per kind with many names, and one for each other one."""
+    kinds: dict[str, list[str]] = {}
+    for each in differences:
+        kinds.setdefault(each.partition(": ")[2].partition(" (")[0], []).append(each)
+    lines: list[tuple[str, int]] = []
+    for kind, own in sorted(kinds.items(), key=lambda one: len(one[1]) <= _MOST_NAMES):
+        if len(own) > _MOST_NAMES:
+            names = ", ".join(each.partition(": ")[0] for each in own[:_MOST_NAMES])
+            more = f" and {len(own) - _MOST_NAMES:,} more"
+            lines.append((f"{kind}, {len(own):,} times: {names}{more}", len(own)))
+        else:
+            lines += [(each, 1) for each in own]
+    left = sum(count for _, count in lines[_MOST_LINES:])
+    rest = [f"and {left:,} more differences"] if left else []
+    return [*(text for text, _ in lines[:_MOST_LINES]), *rest]
+
+
 def _unexpected_files(version: Version) -> Iterator[str]:
     """Yield texts on files that are missing, or that are not in the manifest."""
     known = {VERSION_FILE, *version.manifest.files}
@@ -212,7 +231,7 @@ def _changed_parts(version: Version, task: Task) -> Iterator[str]:
             if content is None or key not in by_key:
                 if content is not None:
                     named += 1
-                    yield f"{task.name}: the sample {key} is not in the manifest"
+                    yield f"{key}: the sample is not in the manifest ({task.name})"
                 continue  # ``_unexpected_files`` reports a missing file
             if by_key[key].parts.get(ending) != hashlib.sha256(content).hexdigest():
                 named += 1
@@ -223,7 +242,7 @@ def _changed_parts(version: Version, task: Task) -> Iterator[str]:
             if missing:
                 named += 1
                 lost = f"{', '.join(missing)} of " if key in seen else ""
-                yield f"{task.name}: {lost}the sample {key} ({record.source}) is missing"
+                yield f"{key}: {lost}the sample is missing (sample {record.source})"
     except DataError as error:
         named += 1
         yield str(error)
@@ -274,7 +293,8 @@ def _rendered_differences(version: Version, place: Path, task: Task) -> tuple[in
         if old.data != new.data:
             found.append(f"{old.source}: the file in the data changed")
         elif old.label != new.label:
-            found.append(f"{key}: the label is {new.label} when rendered again, not {old.label}")
+            change = f"{old.label} in the manifest, {new.label} now"
+            found.append(f"{key}: the label differs when rendered again ({change})")
         elif old.parts != new.parts:
             parts = [name for name in new.parts if old.parts.get(name) != new.parts[name]]
             found.append(f"{key}: {', '.join(parts) or 'a part'} differs when rendered again")
