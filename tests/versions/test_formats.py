@@ -304,7 +304,7 @@ def test_boxes_and_damage(format: str, small: Path, tmp_path: Path) -> None:
     graph = wb.load_recipe("ssd").with_settings(batch_size=4)
     version = render_here(graph, tmp_path / "v1", small / "annotations.json", format=format)
     require_equal(version, expected(version.path, "ssd"))
-    parts = {"coco": "annotations/instances_train.json", "parquet": "load_dataset"}
+    parts = {"coco": "annotations/instances_train.json", "parquet": "00000-of-00001.parquet"}
     with pytest.raises(DataError, match=f"is a dataset version.*{parts.get(format, '/train')}"):
         wb.read(version.path)
     shown = pictures_of(version, samples_by_class(version))

@@ -326,13 +326,10 @@ def _refuse_whole_version(path: Path) -> None:
         return
     if manifest.get("format") != VERSION_FORMAT:
         return
-    if format == "parquet":
-        fix = f"load_dataset('parquet', data_dir='{path}') of Hugging Face reads it."
-    elif format == "coco":
-        files = [str(each) for name in names for each in path.glob(f"annotations/*_{name}.json")]
-        fix = f"Open {' or '.join(files)}."
-    else:
-        fix = f"Open {' or '.join(str(path / name) for name in names)}."
+    patterns = {"coco": "annotations/*_{}.json", "parquet": "{}/*.parquet"}
+    found = (sorted(path.glob(patterns.get(format, "{}").format(name))) for name in names)
+    parts = " or ".join(str(each[0]) for each in found if each)
+    fix = f"Open {parts or 'a part of it'}."
     raise DataError(f"{path} is a dataset version, which has no images of its own. {fix}")
 
 
