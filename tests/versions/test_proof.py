@@ -94,8 +94,13 @@ def test_changed_data_are_named(version: Path, rendered: Path, tmp_path: Path) -
     assert {*found.differences} == {"cat/cat3.png: the file in the data changed"}
     changed.unlink()
     found = wb.prove(version, share=1, data=tmp_path / "moved")
-    assert not found.proven
     assert "the data differ" in str(found)
+    assert found.failure.endswith(
+        "moved has 11 samples, but the version was rendered from 12. Use the same data."
+    )
+    assert found.lines()[-1] == "not proven"
+    with pytest.raises(ArgumentError, match=r"The version has no data 'other'\. Use 'data'"):
+        wb.prove(version, data={"other": tmp_path / "moved"})
 
 
 def test_another_graph_or_library_is_named(version: Path, rendered: Path) -> None:

@@ -116,10 +116,7 @@ def render_shards(
                 continue
             if worker not in running:
                 continue  # it has no more shards, and was ended
-            if answer is None:
-                raise EngineError(describe_failure(worker.end_text(), folder, plan))
-            if "error" in answer:
-                raise EngineError(describe_failure(answer["error"], folder, plan))
+            _require_answer(worker, answer)
             if "bytes" in answer:
                 counter.require_space(folder, answer["bytes"])
                 for _number in range(min(workers, len(missing)) - 1):
@@ -151,22 +148,17 @@ def measure_sample(folder: Path, plan: VersionPlan, threads: int) -> dict[str, f
     try:
         worker.start(next(plan.tasks()), measured=True)
         _, answer = answers.get()
-        if answer is None or "error" in answer:
-            reason = answer["error"] if answer else worker.end_text()
-            raise EngineError(f"{reason.rstrip('.')}.")
+        _require_answer(worker, answer)
         return dict(answer)
     finally:
         worker.close()
 
 
-def describe_failure(reason: str, folder: Path, plan: VersionPlan) -> str:
-    """Return an error message with the number of complete shards and the way to continue."""
-    done = sum(record_path(folder, task).is_file() for task in plan.tasks())
-    total = sum(1 for _ in plan.tasks())
-    return (
-        f"{reason.rstrip('.')}. {done:,} of {total:,} shards are complete in {folder}: the same "
-        "command continues with the others."
-    )
+def _require_answer(worker: ShardWorker, answer: Any) -> None:
+    """Raise EngineError if a worker ended, or reports an error."""
+    if answer is None or "error" in answer:
+        reason = answer["error"] if answer else worker.end_text()
+        raise EngineError(f"{reason.rstrip('.')}.")
 
 
 class RunProgress:

@@ -80,7 +80,8 @@ class Proof:
             rest = "their files equal the manifest, and no file is missing or additional"
             return [*found, f"proven: {share}; {rest}"]
         count = len(self.differences)
-        return [*found, f"not proven: {count:,} difference{'s' * (count != 1)}"]
+        reason = f": {count:,} difference{'s' * (count > 1)}" if count else ""
+        return [*found, f"not proven{reason}"]
 
     def __repr__(self) -> str:
         return "\n".join(self.lines())
@@ -122,6 +123,10 @@ def prove(
     require_workers(workers)
     found = version if isinstance(version, Version) else open_version(version)
     plan = found.plan
+    given = {} if data is None else open_datasets(data)
+    if unknown := sorted(given.keys() - plan.data):
+        names = ", ".join(map(repr, plan.data))
+        raise ArgumentError(f"The version has no data {unknown[0]!r}. Use {names} as name.")
     for each in map(graph_from_json, plan.graphs.values()):
         resolve(trust_graph(each) if trust else each, load_catalog())  # code must be trusted
     tasks = list(plan.tasks())
@@ -144,16 +149,21 @@ def prove(
     rendered, failure = 0, ""
     try:
         (place / WORK).mkdir()
-        datasets = open_plan_data(plan, found.path) if data is None else open_datasets(data)
+        datasets = {**open_plan_data(plan, found.path), **given}
         texts = {name: data_text(name, each) for name, each in datasets.items()}
         here = msgspec.structs.replace(plan, data={**plan.data, **texts})
         samples = samples_of(datasets[plan.main], plan.excluded)
         changes += _data_changes(plan, datasets, samples)
+        if len(samples) != (count := sum(each.samples for each in plan.splits)):
+            raise DataError(
+                f"{datasets[plan.main]} has {len(samples):,} samples, but the version was rendered "
+                f"from {count:,}. Use the same data."
+            )
         write_inputs(place, here, samples, datasets)
         render_shards(place, here, chosen, workers, on_progress)
         for task in chosen:
-            count, own = _rendered_differences(found, place, task)
-            rendered += count
+            again, own = _rendered_differences(found, place, task)
+            rendered += again
             differences += own
     except CancelledError:
         raise
@@ -267,9 +277,10 @@ def _graph_changes(version: Version, graph: Graph) -> Iterator[str]:
     stored = graph_from_json(plan.graphs["train"])
     opened = with_datasets(graph.whole, open_plan_data(plan, version.path))
     made, _ = graph_to_render(opened, arrays=plan.arrays)
-    found = graph_differences(stored, made)
-    if found:
-        yield f"the graph differs: {'; '.join(repr(found).splitlines())}"
+    if found := graph_differences(stored, made):
+        lines = repr(found).splitlines()
+        more = f"; and {len(lines) - _MOST_NAMES:,} more changes" * (len(lines) > _MOST_NAMES)
+        yield f"the graph differs: {'; '.join(lines[:_MOST_NAMES])}{more}"
 
 
 def _data_changes(

@@ -9,7 +9,7 @@ from workbench.arguments import require_library
 from workbench.engine.protocol.progress import Progress
 from workbench.errors import EngineError, WorkbenchError
 from workbench.versions.plan import Task, VersionPlan
-from workbench.versions.processes import RunProgress, describe_failure
+from workbench.versions.processes import RunProgress
 from workbench.versions.records import read_records, record_path
 
 _RETRIES = 3
@@ -67,7 +67,7 @@ def render_with_ray(
                         f"{task.name} failed {_RETRIES + 1} times: {str(error).splitlines()[0]}"
                     )
                 if failure:
-                    raise EngineError(describe_failure(failure, folder, plan))
+                    raise EngineError(f"{failure.rstrip('.')}.")
                 counter.add(read_records(record_path(folder, task))[0].samples)
     finally:
         if starts:

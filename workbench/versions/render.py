@@ -10,7 +10,7 @@ from pathlib import Path
 
 from workbench.arguments import FLAG, TEXT, WHOLE, checked, require_library
 from workbench.engine.protocol.progress import Progress, one_line_interrupt, with_progress_bar
-from workbench.errors import SaveError
+from workbench.errors import CancelledError, EngineError, SaveError
 from workbench.graph.model import GRAPH, Graph
 from workbench.sources import (
     Data,
@@ -30,7 +30,7 @@ from workbench.versions.plan import (
 )
 from workbench.versions.planning import plan_version, write_inputs
 from workbench.versions.processes import render_shards, require_workers
-from workbench.versions.records import MANIFEST, WORK
+from workbench.versions.records import MANIFEST, WORK, record_path
 
 
 @with_progress_bar()
@@ -106,6 +106,15 @@ def render(
             write_version(folder, plan)
             shutil.rmtree(folder / WORK)
             folder.rename(target)
+    except CancelledError:
+        raise
+    except EngineError as error:
+        folder = target.with_name(target.name + UNFINISHED)
+        done = sum(record_path(folder, task).is_file() for task in plan.tasks())
+        raise EngineError(
+            f"{error} {done:,} of {len(list(plan.tasks())):,} shards are complete in {folder}: the "
+            "same command continues with the others."
+        ) from None
     except OSError as error:
         reason = describe_refusal(error) or error.strerror or str(error)
         raise SaveError(
