@@ -178,6 +178,8 @@ export function useView(
     const empty = !store.link.get("nodes", []).length;
     if (empty) blank.current = graph;
     if (another && blank.current !== graph) opened.current = places.boxes;
+    // Only until the first edit: the pane must not change under the pointer.
+    if (empty || opened.current === places.boxes) adaptPane(store, places);
     const { clientWidth, clientHeight } = store.dom.box;
     const measured = size.width === clientWidth && size.height === clientHeight;
     if (measured && opened.current === places.boxes && crowded.current !== graph) {
@@ -186,8 +188,6 @@ export function useView(
         store.collapseAll();
       }
     }
-    // Only until the first edit: the pane must not change under the pointer.
-    if (empty || opened.current === places.boxes) adaptPane(store, places);
     // If edges were removed, all positions remain.
     const moved = fitted.current[0] !== places.spots || fitted.current[1] !== size;
     fitted.current = [places.spots, size];
