@@ -105,7 +105,9 @@ def test_a_history_goes_on_where_another_ended() -> None:
     history.undo()
     other = History(named("given"))
     other.restore(history.document, history.before, history.undone)
-    assert other.now.name == "c"
+    assert (other.now.name, other.graph_number) == ("c", 1)
+    other.restore(history.document, history.before, history.undone)
+    assert other.graph_number == 1, "the same graph"
     assert other.redo()
     assert other.now.name == "d"
     assert [other.undo() for _ in range(4)] == [True, True, True, False]

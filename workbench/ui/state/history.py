@@ -54,6 +54,8 @@ class History:
         self._labels: dict[tuple[int, int], tuple[Document, Document, str]] = {}
         self._left: list[Document] = []
         """Documents that were current when another document was opened."""
+        self._first_number = 0
+        """Number of the oldest graph of the history."""
 
     @classmethod
     def of(cls, document: Document) -> History:
@@ -137,7 +139,7 @@ class History:
         """Number of the current graph: 0 for the first, and a new number for each opened graph."""
         before = [step.document for step in self._before]
         found = (n for n, left in enumerate(self._left, 1) if any(left is one for one in before))
-        return max(found, default=0)
+        return self._first_number + max(found, default=0)
 
     @property
     def timeline(self) -> tuple[Document, ...]:
@@ -158,7 +160,10 @@ class History:
     def restore(
         self, document: Document, before: Iterable[HistoryStep], undone: Iterable[HistoryStep]
     ) -> None:
-        """Restore a stored history."""
+        """Restore a stored history. A graph that differs from the current one has a new number."""
+        if document.graph != self.now:
+            self._first_number += len(self._left) + 1
+            self._left.clear()
         self._before, self._undone, self._group = list(before)[-LIMIT:], list(undone), ""
         self.document = document
 
