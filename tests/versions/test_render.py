@@ -249,9 +249,32 @@ def test_an_exception_of_a_function_names_its_node_and_line(photos: Path, tmp_pa
 
     graph = darker.after(a_graph(photos), "resize")
     with pytest.raises(EngineError) as caught:
-        wb.render(graph, tmp_path / "v1", format="webdataset")
+        wb.render(graph, tmp_path / "v1", format="webdataset", arrays=True)
     reason = 'darker: line 2 of darker, raise ValueError("too dark"), raised ValueError: too dark. '
     assert str(caught.value).startswith(f"{reason}0 of 1 shards are complete")
+
+
+def test_images_of_a_function_are_pictures_if_the_first_batch_has_pictures(tmp_path: Path) -> None:
+    @wb.node
+    def white_has_two_channels(image):  # type: ignore[no-untyped-def]
+        return image[:, :, :2] if image.min() == 255 else image
+
+    data = write_photos(tmp_path / "photos")
+    graph = white_has_two_channels.after(a_graph(data), "resize")
+    version = wb.render(graph, tmp_path / "v1")
+    assert {Image.open(path).size for path in tmp_path.glob("v1/train/*/*.png")} == {(20, 20)}
+    assert version.notes == (
+        "images: stored as pictures, because the first samples are uint8 HWC.",
+    )
+    white = Image.fromarray(np.full((24, 30, 3), 255, np.uint8))
+    white.save(data / "cat" / "cat5.png")
+    with pytest.raises(EngineError, match=r"^cat/cat5\.png: 'images' is 20×20×2 uint8, but was"):
+        wb.render(graph, tmp_path / "v2")
+    white.save(data / "bee" / "bee0.png")
+    with pytest.raises(ArgumentError, match=r"images: the format 'folder' .* is 20×20×2 uint8\."):
+        wb.render(graph, tmp_path / "v3")
+    with pytest.raises(ArgumentError, match="no output is a uint8 image"):
+        wb.render(graph, tmp_path / "v3", arrays=True)
 
 
 def test_what_cannot_be_rendered_is_refused(photos: Path, tmp_path: Path) -> None:
@@ -356,9 +379,9 @@ def test_a_lost_worker_or_a_cancellation_ends_the_run_and_the_same_call_continue
     workers: list[processes.ShardWorker] = []
     start = processes.ShardWorker.start
 
-    def watched(self: processes.ShardWorker, task: Task, measured: bool = False) -> None:
+    def watched(self: processes.ShardWorker, task: Task, method: str = "render") -> None:
         workers.append(self)
-        start(self, task, measured)
+        start(self, task, method)
 
     def kill(share: float, text: str) -> None:
         if share > 0.3:

@@ -56,7 +56,7 @@ def _shares(_: click.Context, __: click.Parameter, value: str) -> tuple[float, .
 )
 @click.option("--originals", is_flag=True, help="Add the images as they were read.")
 @click.option("--quality", type=int, help="Store JPEG of this quality, 1 to 100, instead of PNG.")
-@click.option("--arrays", is_flag=True, help="Store normalized images as arrays.")
+@click.option("--arrays", is_flag=True, help="Store images of other types than pictures as arrays.")
 @click.option("--shard-size", type=int, help="Most samples per shard. Default: 1000 or more.")
 @click.option("--workers", type=int, help="Processes. Default: one for two cores.")
 @click.option("--ray", default="", metavar="ADDRESS", help="Run on Ray: auto, or an address.")

@@ -9,18 +9,15 @@ from pathlib import Path
 
 import msgspec
 
-from workbench.catalog import load_catalog
 from workbench.engine.resources.machine import usable_cores
-from workbench.graph.resolved import ResolvedGraph
-from workbench.graph.storage.io import graph_from_json
 from workbench.sources import Datasets, Sample
 from workbench.versions.formats import load_format
-from workbench.versions.outputs import roles_of
+from workbench.versions.outputs import plan_roles
 from workbench.versions.plan import VersionPlan
 from workbench.versions.planning import write_inputs
 from workbench.versions.processes import (
+    ask_worker,
     duration_text,
-    measure_sample,
     require_workers,
     size_text,
     usual_workers,
@@ -72,7 +69,7 @@ class VersionEstimate:
 
 
 def _pictures(plan: VersionPlan, graph: str) -> int:
-    roles = roles_of(ResolvedGraph(graph_from_json(plan.graphs[graph]), load_catalog()))
+    roles = plan_roles(plan, graph)
     return len(roles.images) + len(roles.masks)
 
 
@@ -85,7 +82,9 @@ def estimate_version(
     with tempfile.TemporaryDirectory(prefix="workbench-estimate-") as place:
         (Path(place) / WORK).mkdir()
         write_inputs(Path(place), plan, samples, data)
-        found = measure_sample(Path(place), plan, max(1, usable_cores() // workers))
+        found = ask_worker(
+            Path(place), next(plan.tasks()), "measure", max(1, usable_cores() // workers)
+        )
     tasks = list(plan.tasks())
     total = sum(each.samples * (each.copies + each.originals) for each in plan.splits)
     files = len(tasks)

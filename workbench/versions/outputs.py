@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,16 +12,18 @@ from numpy.typing import NDArray
 from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators import FOLLOWERS
 from workbench.emit.core.outputs import class_numbers, first_reader, outputs_of_kind
-from workbench.errors import GraphError
+from workbench.errors import DataError, GraphError
 from workbench.graph.annotations.follower_edits import with_polygons
 from workbench.graph.annotations.formats import box_format, is_relative
 from workbench.graph.model import Graph, Node, Port, Source
 from workbench.graph.model.node_order import ancestors
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph, resolve
+from workbench.graph.storage.io import graph_from_json
 from workbench.graph.types.devices import decodes
 from workbench.graph.types.tensor_type import TensorType, type_text
 from workbench.sources import load_source
+from workbench.versions.plan import VersionPlan
 
 ENCODED = "_encoded"
 """Name of the added output with the encoded images, from which names and hashes are taken."""
@@ -87,11 +89,24 @@ class Roles:
         return bool(self.boxes or self.points)
 
 
-def roles_of(resolved: ResolvedGraph) -> Roles:
-    """Determine what each output of a graph is. Raises GraphError if boxes have no known format."""
+def plan_roles(plan: VersionPlan, key: str) -> Roles:
+    """Determine what each output of a graph of a plan is. Its code need not be trusted."""
+    graph = graph_from_json(plan.graphs[key])
+    return roles_of(ResolvedGraph(graph, load_catalog()), plan.found_pictures)
+
+
+def roles_of(resolved: ResolvedGraph, pictures: Collection[str] = ()) -> Roles:
+    """Determine what each output is; ``pictures`` are images of unknown type that are pictures.
+
+    Raises GraphError if boxes have no known format.
+    """
     graph, outputs = resolved.graph, resolved.outputs
     shown = {name: flow for name, flow in outputs.items() if not name.startswith("_")}
-    images = tuple(name for name in outputs_of_kind(shown, "image") if is_picture(shown[name]))
+    images = tuple(
+        name
+        for name in outputs_of_kind(shown, "image")
+        if name in pictures or is_picture(shown[name])
+    )
     masks = tuple(name for name in outputs_of_kind(shown, "mask") if _is_class_mask(shown[name]))
     numbers = class_numbers(shown)
     boxes = next(iter(outputs_of_kind(shown, "boxes")), "")
@@ -118,7 +133,7 @@ def roles_of(resolved: ResolvedGraph) -> Roles:
             f"{boxes or points!r} belongs to {sized!r}, which is not a uint8 image, unlike "
             f"{images[0]!r}. Remove one of the images from the outputs."
         )
-    axes = (shown[sized].axes or "") if sized else ""
+    axes = ("HWC" if sized in images else shown[sized].axes or "") if sized else ""
     if (boxes or points) and not {"H", "W"} <= set(axes):
         raise GraphError(
             f"The size of the image of {boxes or points!r} is unknown. Make an image with known "
@@ -155,6 +170,26 @@ def _image_of(resolved: ResolvedGraph, port: Port) -> str:
 def is_picture(flow: TensorType) -> bool:
     """Return whether values of a type can be stored as a picture."""
     return flow.dtype == "UINT8" and flow.axes == "HWC" and flow.channels in (1, 3)
+
+
+def unknown_pictures(resolved: ResolvedGraph) -> list[str]:
+    """Return the images among the outputs that may be pictures, but have an unknown type."""
+    shown = {name: flow for name, flow in resolved.outputs.items() if not name.startswith("_")}
+    return [
+        name
+        for name in outputs_of_kind(shown, "image")
+        if not is_picture(flow := shown[name])
+        and flow.dtype in (None, "UINT8")
+        and flow.axes in (None, "HWC")
+        and flow.channels in (None, 1, 3)
+    ]
+
+
+def not_a_picture(value: Array) -> str:
+    """Return the shape and type of a value that is not a picture, such as ``8×8×2 float32``."""
+    if value.dtype == np.uint8 and value.ndim == 3 and value.shape[2] in (1, 3):
+        return ""
+    return f"{'×'.join(map(str, value.shape))} {value.dtype}"
 
 
 def _is_class_mask(flow: TensorType) -> bool:
@@ -195,16 +230,17 @@ def graph_to_render(graph: Graph, *, arrays: bool) -> tuple[Graph, list[str]]:
     """
     notes = []
     resolved = resolve(graph, load_catalog())
-    graph = resolved.graph
+    graph, unknown = resolved.graph, unknown_pictures(resolved)
     for name, flow in resolved.outputs.items():
         node = graph.node(graph.outputs[name].node)
         if arrays or flow.kind != "image" or is_picture(flow):
             continue
         if node.op != _NORMALIZE:
-            notes.append(
+            note = (
                 f"{name}: stored as arrays, because {node.id!r} outputs {type_text(flow)}, and a "
                 "picture is u8 HWC."
             )
+            notes += [note] * (name not in unknown)
             continue
         given = resolved.types.get(node.inputs["data"])
         graph = graph.replace_node(_before_normalization(node, given))
@@ -306,12 +342,22 @@ def _read_ports(resolved: ResolvedGraph, nodes: list[Node], kind: str) -> Iterat
 class SampleReader:
     """Converts the outputs of one sample to a ``RenderedSample``."""
 
-    def __init__(self, resolved: ResolvedGraph) -> None:
-        self.roles = roles_of(resolved)
+    def __init__(self, resolved: ResolvedGraph, pictures: Collection[str] = ()) -> None:
+        self.roles = roles_of(resolved, pictures)
+        self._pictures = [name for name in self.roles.images if name in pictures]
 
     def sample(self, key: str, source: str, values: Mapping[str, Array]) -> RenderedSample:
-        """Return the sample with the outputs ``values``, by output name."""
+        """Return the sample with the outputs ``values``, by output name.
+
+        Raises DataError if an image of unknown type is not a picture.
+        """
         roles = self.roles
+        for name in self._pictures:
+            if found := not_a_picture(values[name]):
+                raise DataError(
+                    f"{source}: {name!r} is {found}, but was uint8 HWC with 1 or 3 channels in the "
+                    "first samples. Output such an image for each sample, or use arrays (--arrays)."
+                )
         across, down = roles.sides or (1, 0)
         shape = values[roles.sized].shape if roles.sized else (0, 0)
         width, height = shape[across], shape[down]

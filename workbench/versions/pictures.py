@@ -13,10 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from workbench.catalog import load_catalog
 from workbench.errors import ArgumentError, DataError
-from workbench.graph.resolved import resolve
-from workbench.graph.storage.io import graph_from_json
 from workbench.preview.pictures.annotation_overlays import (
     AnnotationOverlay,
     draw_overlays,
@@ -24,7 +21,7 @@ from workbench.preview.pictures.annotation_overlays import (
 )
 from workbench.versions.formats import load_format
 from workbench.versions.formats.format import mask_ending
-from workbench.versions.outputs import roles_of
+from workbench.versions.outputs import plan_roles
 from workbench.versions.plan import Task, VersionPlan
 from workbench.versions.records import SampleRecord
 
@@ -68,8 +65,7 @@ def pictures_of(version: Version, chosen: Iterable[Chosen]) -> dict[str, NDArray
     """
     plan = version.plan
     name = load_format(plan.format).picture or picture_ending(plan)
-    graph = resolve(graph_from_json(plan.graphs["train"]), load_catalog())
-    masks = {mask_ending(each) for each in roles_of(graph).masks}
+    masks = {mask_ending(each) for each in plan_roles(plan, "train").masks}
     by_task: dict[Task, list[SampleRecord]] = {}
     for task, record in chosen:
         by_task.setdefault(task, []).append(record)

@@ -76,6 +76,8 @@ class VersionPlan(msgspec.Struct, frozen=True):
     libraries: Mapping[str, str]
     notes: tuple[str, ...] = ()
     schema: int = 1
+    pictures: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """Outputs of unknown type that are pictures; unset, and not in the file, if there are none."""
 
     def tasks(self) -> Iterator[Task]:
         """Yield every shard, by split and copy."""
@@ -91,8 +93,17 @@ class VersionPlan(msgspec.Struct, frozen=True):
 
     def graph_of(self, task: Task) -> dict[str, Any]:
         """Return the graph of a shard, as JSON."""
+        return self.graphs[self.key_of(task)]
+
+    def key_of(self, task: Task) -> str:
+        """Return the key of the graph of a shard."""
         key = self.split(task.split).graph
-        return self.graphs[f"original {key}" if task.copy == ORIGINAL else key]
+        return f"original {key}" if task.copy == ORIGINAL else key
+
+    @property
+    def found_pictures(self) -> tuple[str, ...]:
+        """Outputs whose type is unknown, and whose first samples are pictures, as all must be."""
+        return () if isinstance(self.pictures, msgspec.UnsetType) else self.pictures
 
     def seed_of(self, task: Task) -> int:
         """Return the pipeline seed of a shard. Different shards have independent seeds."""

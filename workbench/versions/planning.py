@@ -6,6 +6,7 @@ import hashlib
 import os
 import random
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.metadata import version as installed_version
@@ -18,7 +19,8 @@ from workbench.catalog import load_catalog
 from workbench.catalog.extra_operators.user_functions import PYTHON_SOURCE
 from workbench.emit.core.outputs import first_reader
 from workbench.engine.file_checks.usable_data import UsableData
-from workbench.engine.resources.machine import describe_machine
+from workbench.engine.protocol.progress import Progress
+from workbench.engine.resources.machine import describe_machine, usable_cores
 from workbench.engine.resources.missing_gpu import require_gpu_if_used
 from workbench.errors import ArgumentError, DataError
 from workbench.graph.execution.dataset_parameters import (
@@ -45,13 +47,14 @@ from workbench.sources import (
     write_remaining,
 )
 from workbench.versions.formats import load_format
-from workbench.versions.outputs import graph_to_render, original_graph, roles_of
+from workbench.versions.outputs import graph_to_render, original_graph, plan_roles, unknown_pictures
 from workbench.versions.plan import (
     SPLITS,
     PlannedSplit,
     VersionPlan,
     divide,
 )
+from workbench.versions.processes import ask_worker
 from workbench.versions.records import WORK, file_hash, write_complete
 from workbench.versions.shard import PATH, list_file, open_plan_data, reads_in_step
 
@@ -74,6 +77,7 @@ def plan_version(
     arrays: bool = False,
     shard_size: int | None = None,
     evaluation: Graph | None = None,
+    on_progress: Progress = lambda share, text: None,
 ) -> tuple[VersionPlan, list[Sample], Datasets]:
     """Return the plan of a version, the samples of its main data, and all data. Writes nothing.
 
@@ -138,15 +142,52 @@ def plan_version(
         excluded,
         {each: installed_version(each) for each in _LIBRARIES},
     )
+    types = {} if arrays else _image_types(plan, samples, data, on_progress)
+    pictures = tuple(sorted(key for key, text in types.items() if not text))
+    plan = msgspec.structs.replace(plan, pictures=pictures or msgspec.UNSET)
+    for key, text in types.items():
+        if text and writer.file_per_picture:
+            raise ArgumentError(
+                f"{key}: the format {format!r} contains pictures, uint8 HWC with 1 or 3 channels, "
+                f"but one of the first samples is {text}. Convert it, or use format 'webdataset'."
+            )
+        if text:
+            form = (
+                f"arrays, because one of the first samples is {text}, and not uint8 HWC with 1 or 3"
+            )
+            notes.append(f"{key}: stored as {form} channels.")
+        else:
+            notes.append(f"{key}: stored as pictures, because the first samples are uint8 HWC.")
     labels = {
         each.name: {samples[at].label for at in own}
         for each, own in zip(planned, divided, strict=True)
     }
-    for made in graphs.values():
-        roles = roles_of(ResolvedGraph(made, load_catalog()))
+    for key in graphs:
+        roles = plan_roles(plan, key)
         writer.require(roles, plan)
         notes += [note for note in writer.notes(roles, plan, labels) if note not in notes]
     return msgspec.structs.replace(plan, notes=tuple(notes)), samples, data
+
+
+def _image_types(
+    plan: VersionPlan, samples: Sequence[Sample], data: Datasets, on_progress: Progress
+) -> dict[str, str]:
+    """Return the types of images that are unknown before a run, by output; "" for pictures.
+
+    The first batch of each graph with such outputs is run in a worker.
+    """
+    found: dict[str, str] = {}
+    tasks = {plan.key_of(task): task for task in reversed(list(plan.tasks()))}
+    opened = {key: graph_from_json(plan.graphs[key]) for key in tasks}
+    unknown = [k for k, g in opened.items() if unknown_pictures(ResolvedGraph(g, load_catalog()))]
+    with tempfile.TemporaryDirectory(prefix="workbench-types-") as place:
+        if unknown:
+            (Path(place) / WORK).mkdir()
+            write_inputs(Path(place), plan, samples, data)
+        for key in unknown:
+            answer = ask_worker(Path(place), tasks[key], "types", usable_cores(), on_progress)
+            found |= {name: found.get(name) or text for name, text in answer.items()}
+    return found
 
 
 _LIBRARIES = ("nvidia-dali-cuda120", "numpy", "pillow")

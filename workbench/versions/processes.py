@@ -56,11 +56,11 @@ class ShardWorker:
         """The process id."""
         return self._process.pid
 
-    def start(self, task: Task, measured: bool = False) -> None:
-        """Start a shard, or only measure a few of its samples."""
+    def start(self, task: Task, method: str = "render") -> None:
+        """Start a method of `ShardRenderer` with a shard."""
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):  # it ended, which it reports
-            print(json.dumps([*task, measured]), file=self._process.stdin, flush=True)
+            print(json.dumps([*task, method]), file=self._process.stdin, flush=True)
 
     def end_text(self) -> str:
         """Describe why the process ended."""
@@ -107,7 +107,7 @@ def render_shards(
     try:
         first = ShardWorker(folder, threads, answers)
         running.append(first)
-        first.start(waiting[0], measured=True)
+        first.start(waiting[0], "measure")
         while running:
             try:
                 worker, answer = answers.get(timeout=_TICK)
@@ -141,15 +141,24 @@ def usual_workers() -> int:
     return max(1, usable_cores() // 2)
 
 
-def measure_sample(folder: Path, plan: VersionPlan, threads: int) -> dict[str, float]:
-    """Return the stored ``bytes`` and the ``seconds`` per sample, measured in a worker."""
+def ask_worker(
+    folder: Path,
+    task: Task,
+    method: str,
+    threads: int,
+    on_progress: Progress = lambda share, text: None,
+) -> dict[str, Any]:
+    """Return the result of a method of `ShardRenderer`, called in a worker."""
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
     worker = ShardWorker(folder, threads, answers)
     try:
-        worker.start(next(plan.tasks()), measured=True)
-        _, answer = answers.get()
-        _require_answer(worker, answer)
-        return dict(answer)
+        worker.start(task, method)
+        while True:
+            on_progress(0.0, "running the first samples")
+            with contextlib.suppress(queue.Empty):
+                _, answer = answers.get(timeout=_TICK)
+                _require_answer(worker, answer)
+                return dict(answer)
     finally:
         worker.close()
 

@@ -60,9 +60,9 @@ def render(
     the samples into ``train``, ``val`` and ``test``; the last two have one copy, rendered with
     ``evaluation``, by default the graph without randomness. ``originals`` adds the images as they
     were read. Pictures are PNG, or JPEG with a ``quality`` of 1 to 100. With ``arrays``, normalized
-    images are stored as arrays instead of the pixels before normalization. ``workers`` is the
-    number of processes; with ``ray`` (``auto``, ``local`` or an address), shards are tasks of a Ray
-    cluster. ``data`` is any data in files, by default the data of the graph.
+    images, and those of a type that is unknown before the run, are stored as arrays. ``workers`` is
+    the number of processes; with ``ray`` (``auto``, ``local`` or an address), shards are tasks of a
+    Ray cluster. ``data`` is any data in files, by default the data of the graph.
 
     An exception raised by ``on_progress``, such as CancelledError, ends the run within a second.
     The folder appears when it is complete. After an interruption, the same call continues, and the
@@ -89,6 +89,7 @@ def render(
         arrays=arrays,
         shard_size=shard_size,
         evaluation=evaluation,
+        on_progress=on_progress,
     )
     if ray:
         require_library("ray", "render(ray=...)")

@@ -27,7 +27,7 @@ from workbench.errors import DataError, PipelineError
 from workbench.graph.execution.dataset_parameters import parameter_of, with_datasets
 from workbench.graph.model import Graph, Source
 from workbench.graph.model.graph import changed_settings
-from workbench.graph.resolved import resolve
+from workbench.graph.resolved import ResolvedGraph, resolve
 from workbench.graph.storage.io import graph_from_json
 from workbench.sources import (
     ORDER_OPTIONS,
@@ -39,7 +39,7 @@ from workbench.sources import (
 )
 from workbench.versions.formats import load_format
 from workbench.versions.formats.format import EncodedSample, encode
-from workbench.versions.outputs import ENCODED, SampleReader
+from workbench.versions.outputs import ENCODED, SampleReader, not_a_picture, unknown_pictures
 from workbench.versions.plan import ORIGINAL, Task, VersionPlan, load_plan, shard_bounds
 from workbench.versions.records import (
     WORK,
@@ -137,6 +137,30 @@ class ShardRenderer:
             "seconds": (ends[-1] - ends[0]) / later if later else 0.0,
         }
 
+    def types(self, task: Task) -> dict[str, str]:
+        """Return "" for each image of unknown type that is a picture, else the type of a sample.
+
+        The first batch of the shard is run, without bad samples.
+        """
+        data = split_data(self.folder, self.plan, task)
+        try:
+            return self._types(task, data, task)
+        except PipelineError as error:
+            if not is_file_fault(str(error.__cause__)):
+                raise
+        with tempfile.TemporaryDirectory(prefix="workbench-shard-") as rest:
+            data, _ = self._without_bad(data, task, Path(rest))
+            return self._types(task, data, task._replace(shard=0, shards=1))
+
+    def _types(self, task: Task, data: Datasets, read: Task) -> dict[str, str]:
+        resolved, pipe = self._pipeline(task, data, read)
+        batch = dict(zip(resolved.graph.outputs, next(_run(pipe, 1)), strict=True))
+        found = {}
+        for name in unknown_pictures(resolved):
+            texts = (not_a_picture(np.asarray(each)) for each in batch[name])
+            found[name] = next(filter(None, texts), "")
+        return found
+
     def _write(
         self, task: Task, data: Datasets, read: Task, place: Path, report: Callable[[int], None]
     ) -> list[SampleRecord]:
@@ -193,6 +217,15 @@ class ShardRenderer:
             )
         self._epoch_size = count
 
+    def _pipeline(self, task: Task, data: Datasets, read: Task) -> tuple[ResolvedGraph, Any]:
+        """Return the graph of a shard and its DALI pipeline."""
+        graph = shard_graph(self.plan, task, data, read, self.threads)
+        resolved = resolve(graph, load_catalog())
+        pipe = build_pipeline(graph, data)
+        meta = pipe.reader_meta(identifier(first_reader(resolved.nodes).id))
+        self._require_all(data, read is task, task, meta["epoch_size"])
+        return resolved, pipe
+
     def _samples(
         self,
         task: Task,
@@ -202,13 +235,9 @@ class ShardRenderer:
         report: Callable[[int], None],
     ) -> Iterator[EncodedSample]:
         """Yield the encoded samples of a shard. ``kept`` gets their names and data hashes."""
-        graph = shard_graph(self.plan, task, data, read, self.threads)
-        resolved = resolve(graph, load_catalog())
-        reader = SampleReader(resolved)
-        pipe = build_pipeline(graph, data)
-        meta = pipe.reader_meta(identifier(first_reader(resolved.nodes).id))
-        first, last = shard_bounds(read, meta["epoch_size"])
-        self._require_all(data, read is task, task, meta["epoch_size"])
+        resolved, pipe = self._pipeline(task, data, read)
+        reader, graph = SampleReader(resolved, self.plan.found_pictures), resolved.graph
+        first, last = shard_bounds(read, self._epoch_size)
         given = open_plan_data(self.plan, self.folder)[self.plan.main]
         # Names are relative to the data, also if a split is a folder of links to it.
         prefixes = [os.path.join(each.root, "") for each in (data[self.plan.main], given)]

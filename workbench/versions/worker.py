@@ -1,8 +1,8 @@
 """Render shards in a process of its own, which is started by ``processes``.
 
-Each line of standard input is a task and whether it is only measured, as a JSON list. Answers are
-JSON objects: the number of samples after each batch, then ``done``, or an ``error``. The answer to
-a measured task has the ``bytes`` and ``seconds`` per sample.
+Each line of standard input is a task and a method of `ShardRenderer`, as a JSON list. Answers are
+JSON objects: for ``render``, the number of samples after each batch, then ``done``; for the other
+methods, their result; or an ``error``.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def main() -> None:
     trust_everything()  # the parent renders only graphs whose code is trusted
     renderer = ShardRenderer(Path(sys.argv[1]), int(sys.argv[2]))
     for line in sys.stdin:
-        *task, is_measured = json.loads(line)
+        *task, method = json.loads(line)
         try:
-            if is_measured:
-                answer(**renderer.measure(Task(*task)))
+            if method != "render":
+                answer(**getattr(renderer, method)(Task(*task)))
                 continue
             renderer.render(Task(*task), lambda count: answer(samples=count))
         except (WorkbenchError, OSError, MemoryError) as error:

@@ -12,10 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from workbench.catalog import load_catalog
 from workbench.errors import ArgumentError, DataError
-from workbench.graph.resolved import resolve
-from workbench.graph.storage.io import graph_from_json
 from workbench.versions.formats.format import (
     EncodedSample,
     VersionFormat,
@@ -24,7 +21,7 @@ from workbench.versions.formats.format import (
     read_part,
     write_part,
 )
-from workbench.versions.outputs import Roles, roles_of
+from workbench.versions.outputs import Roles, plan_roles
 from workbench.versions.plan import Task, VersionPlan
 from workbench.versions.records import WORK, SampleRecord
 
@@ -104,8 +101,7 @@ class CocoFormat(VersionFormat):
     def finish(
         self, folder: Path, plan: VersionPlan, records: Callable[[str], Iterator[SampleRecord]]
     ) -> list[str]:
-        graph = resolve(graph_from_json(plan.graphs["train"]), load_catalog())
-        roles = roles_of(graph)
+        roles = plan_roles(plan, "train")
         prefix = "keypoints" if roles.points and not roles.outlines else "instances"
         paths = []
         (folder / "annotations").mkdir(exist_ok=True)
