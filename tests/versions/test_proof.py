@@ -121,9 +121,10 @@ def test_many_differences_are_summarized(version: Path) -> None:
     (version / "more (1).txt").touch()
     found = wb.prove(version, share=0.01)
     names = ", ".join(str(path.relative_to(version)) for path in paths[:5])
-    assert found.lines()[:2] == [
+    assert found.lines()[:3] == [
         f"the file is missing, {len(paths)} times: {names} and {len(paths) - 5} more",
         "more (1).txt: the file is not in the manifest",
+        "--json, and differences in Python, have all names.",
     ]
     done = CliRunner().invoke(main, ["render", "--prove", str(version), "--json"])
     assert done.exit_code == 1
