@@ -84,7 +84,8 @@ def test_what_a_page_says_of_itself_takes_no_word_back(ready: Ready) -> None:
     model, screen = ready
     model.receive("preview", "batch", -1)
     told = screen["bar", "message"]
-    for component, field in (("code", "in_view"), ("canvas", "in_view")):
+    reported = ("code", "in_view"), ("canvas", "in_view"), ("inspector", "effect_open")
+    for component, field in reported:
         for shown in (True, False):
             model.receive(component, field, shown)
             assert screen["bar", "message"] == told != ""

@@ -43,10 +43,11 @@ REPORTED = frozenset(
         ("canvas", "in_view"),
         ("code", "in_view"),
         ("preview", "show_original"),
+        ("inspector", "effect_open"),
         ("inspector", "policy_rows"),
     }
 )
-"""Fields that a page sets without a user action, so they do not clear the message."""
+"""Fields that a page may set without a user action, so they do not clear the message."""
 
 
 def set_view(state: ViewState, component: str, field: str, value: Any) -> bool:
