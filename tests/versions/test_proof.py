@@ -124,7 +124,7 @@ def test_many_differences_are_summarized(version: Path) -> None:
     assert found.lines()[:3] == [
         f"the file is missing, {len(paths)} times: {names} and {len(paths) - 5} more",
         "more (1).txt: the file is not in the manifest",
-        "--json, and differences in Python, have all names.",
+        "`workbench render --prove DIR --json` and `differences` in Python have all names.",
     ]
     done = CliRunner().invoke(main, ["render", "--prove", str(version), "--json"])
     assert done.exit_code == 1

@@ -42,6 +42,20 @@ def test_a_killed_worker_of_ray_does_not_change_a_byte(tmp_path: Path) -> None:
 
 @needs_ray
 @pytest.mark.thorough
+def test_an_exception_of_a_function_names_its_node_and_line(tmp_path: Path) -> None:
+    @wb.node
+    def darker(image):  # type: ignore[no-untyped-def]
+        raise ValueError("too dark")
+
+    graph = darker.after(a_graph(write_photos(tmp_path / "photos", 2)), "resize")
+    with pytest.raises(
+        EngineError, match=r"^darker: line 2 of darker, .*: too dark\. 0 of 1 shards"
+    ):
+        wb.render(graph, tmp_path / "v1", format="webdataset", arrays=True, ray="local")
+
+
+@needs_ray
+@pytest.mark.thorough
 def test_an_address_without_a_cluster_is_an_error(tmp_path: Path) -> None:
     data = write_photos(tmp_path / "photos", 2)
     with pytest.raises(EngineError, match=r"There is no Ray cluster at 'auto'.*ray start --head"):

@@ -182,7 +182,9 @@ def open_version(path: str | Path) -> Version:
         unfinished = folder.with_name(f"{folder.name}{UNFINISHED}")
         is_begun = unfinished.is_dir() or (folder.name.endswith(UNFINISHED) and folder.is_dir())
         more = " It is unfinished: the command that began it continues." if is_begun else ""
-        raise DataError(f"{folder} is not a version: {error.strerror}.{more}") from None
+        is_lacking = folder.is_dir() and isinstance(error, FileNotFoundError)
+        reason = f"it has no {VERSION_FILE}" if is_lacking else error.strerror
+        raise DataError(f"{folder} is not a version: {reason}.{more}") from None
     try:
         return Version(folder, msgspec.json.decode(text, type=Manifest))
     except msgspec.DecodeError as error:

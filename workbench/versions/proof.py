@@ -192,7 +192,9 @@ def _summarized(differences: Sequence[str]) -> list[str]:
     left = sum(count for _, count in lines[_MOST_LINES:])
     rest = [f"and {left:,} more differences"] if left else []
     if len(lines) < len(differences) or left:
-        rest.append("--json, and differences in Python, have all names.")
+        rest.append(
+            "`workbench render --prove DIR --json` and `differences` in Python have all names."
+        )
     return [*(text for text, _ in lines[:_MOST_LINES]), *rest]
 
 
