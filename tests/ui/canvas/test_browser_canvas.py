@@ -181,7 +181,7 @@ def test_the_buttons_of_a_node_cover_no_other(host: Host, photos: Path) -> None:
     await_picture(page)  # what is selected at first comes with it
     expect(node(page, "crop_1")).to_be_visible(timeout=PATIENCE)
     toolbar = part(page, "canvas").locator(".wb-toolbar")
-    for name in ("crop_1", "color_1", "gray_1", "blur_1"):
+    for name in ("crop_1", "jitter_1", "gray_1", "blur_1"):
         node(page, name).focus()
         page.keyboard.press("Enter")  # comes into sight, where a click could not reach it
         expect(toolbar.locator("[data-wb=remove]")).to_have_attribute(
