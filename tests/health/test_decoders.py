@@ -15,14 +15,9 @@ from PIL import Image
 
 import workbench as wb
 from workbench.cli import main
+from workbench.engine.file_checks.decoder_rules import Decoder, decoder_of
 from workbench.errors import DataError
-from workbench.health.decoders import (
-    Decoder,
-    DecoderCoverage,
-    DecoderUse,
-    decoder_of,
-    measured,
-)
+from workbench.health.decoders import DecoderCoverage, DecoderUse, measured
 from workbench.sources import list_samples, open_dataset
 from workbench.sources.jpeg_frame import read_jpeg_frame
 
