@@ -6,10 +6,12 @@ import math
 import random
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.bench.fakes import MACHINE
 from tests.helpers import chain_graph
@@ -38,7 +40,11 @@ from workbench.bench.measuring.stats import (
     ratio,
     variation,
 )
-from workbench.bench.measuring.transfer import copied_bytes, copied_text
+from workbench.bench.measuring.transfer import (
+    copied_bytes,
+    copied_file_bytes,
+    copied_text,
+)
 from workbench.catalog import Catalog, load_catalog
 from workbench.emit import emit_script
 from workbench.engine import describe_machine
@@ -47,7 +53,7 @@ from workbench.graph import Graph, load_recipe, load_recipes
 from workbench.graph.edits.edit import start_graph
 from workbench.graph.model import Executor, Source
 from workbench.graph.resolved import ResolvedGraph
-from workbench.sources import load_source
+from workbench.sources import list_samples, load_source, open_dataset
 
 
 def configured(graph: Graph, config: Config) -> Graph:
@@ -367,6 +373,17 @@ def test_the_bytes_copied_to_a_gpu_follow_from_shapes_and_files() -> None:
     assert copied_bytes(resolved, "mixed", None) is None
     decoded = ResolvedGraph(start_graph(load_catalog()), load_catalog())
     found = {"cpu": copied_bytes(decoded, "cpu", 1000.0), "mixed": 4e6}
-    assert copied_text({"copied_bytes": found}) == (
-        "unknown decoded on the CPU, 4 MB with mixed decoding"
+    assert copied_text({"copied_bytes": found}) == "4 MB with mixed decoding"
+
+
+def test_files_that_the_cpu_decodes_are_copied_as_pixels(tmp_path: Path) -> None:
+    for name in ("a.png", "b.jpg"):
+        Image.new("RGB", (40, 30)).save(tmp_path / name)
+    images = list_samples(open_dataset(tmp_path))
+    size, on_cpu = copied_file_bytes(list(images))
+    assert (size, on_cpu) == ((3 * 40 * 30 + (tmp_path / "b.jpg").stat().st_size) / 2, 1)
+    found = {"copied_bytes": {"cpu": None, "mixed": 6.83e9}, "cpu_decoded": (1, 2)}
+    assert copied_text(found) == (
+        "up to 6.83 GB with mixed decoding (the CPU decodes 1 of 2 files, which are copied as "
+        "pixels)"
     )

@@ -26,12 +26,12 @@ from workbench.bench.measuring.config import (
     unmeasurable_reason,
     with_config,
 )
-from workbench.bench.measuring.data_files import Cache
+from workbench.bench.measuring.data_files import HEADERS, Cache, choose_samples
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
 from workbench.bench.measuring.pixels import compare_decoders
-from workbench.bench.measuring.transfer import copied_bytes
+from workbench.bench.measuring.transfer import copied_bytes, copied_file_bytes
 from workbench.bench.records.record import Report, gpu_command
 from workbench.engine.protocol.progress import Progress, with_progress_bar
 from workbench.engine.resources.machine import Machine, describe_machine
@@ -140,10 +140,7 @@ class Benchmark(ComparedExperiment):
             self._config_in_turns([one for one in in_time if one.entry is not None]),
         )
         rows = [one.row() for one in self._compared]
-        mean = self.prepared.fingerprint.mean_size
-        devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
-        copied = {device: copied_bytes(self.resolved, device, mean) for device in devices}
-        extra: dict[str, Any] = {"peers": facts, "copied_bytes": copied}
+        extra: dict[str, Any] = {"peers": facts, **self._copied()}
         for one in searching:
             if one.config.program in facts:
                 facts[one.config.program]["workers"] = one.rates
@@ -157,6 +154,18 @@ class Benchmark(ComparedExperiment):
                 self.graph, self.regimes, peer_options(self.peers)
             )
         return Outcome(rows, extra)
+
+    def _copied(self) -> dict[str, Any]:
+        """Return what the whole pipeline copies to a GPU, or {} if only decoding was measured."""
+        if "pipeline" not in self.regimes:
+            return {}
+        known = self.prepared.fingerprint
+        files = choose_samples(self.data, known.files or 0, HEADERS, self.check_cancelled)
+        mean, on_cpu = copied_file_bytes(files)
+        size = known.mean_size if mean and not on_cpu else mean
+        devices: tuple[DecodeDevice, ...] = ("cpu", "mixed")
+        copied = {device: copied_bytes(self.resolved, device, size) for device in devices}
+        return {"copied_bytes": copied, **({"cpu_decoded": (on_cpu, len(files))} if on_cpu else {})}
 
     def longest(self) -> float | None:
         """Return the time limit of ``run`` in seconds, or None if unlimited. No data is read.

@@ -26,7 +26,7 @@ from workbench.sources.jpeg_frame import read_jpeg_frame
 SCAN_SECONDS = 5.0
 """Time limit in seconds for listing the data files once."""
 _SCAN_FILES = 20_000
-_HEADERS = 400
+HEADERS = 400
 """Maximum number of files whose header is read to identify the format."""
 
 
@@ -58,7 +58,7 @@ def fingerprint(
 ) -> Fingerprint:
     """Count the files that the script reads, for up to 5 s. ``check_cancelled`` may raise."""
     files, size = folder_size(data, check_cancelled)
-    chosen = choose_samples(data, files or 0, _HEADERS, check_cancelled)
+    chosen = choose_samples(data, files or 0, HEADERS, check_cancelled)
     formats = Counter(map(_format, chosen))
     return Fingerprint(describe_datasets(data), files, size, tuple(formats.most_common()))
 

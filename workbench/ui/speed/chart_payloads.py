@@ -197,7 +197,7 @@ def _facts(report: Report) -> dict[str, str]:
         "Data": f"{report.data}: {_data_text(report)}, {size_text(report.size)}",
         **({"Skipped": "; ".join(report.left_out)} if report.left_out else {}),
         "Formats": formats or NOT_MEASURED,
-        "Copied to a GPU per batch": copied_text(report.extra) or "not recorded",
+        **({"Copied to a GPU per batch": words} if (words := copied_text(report.extra)) else {}),
         "Page cache": cache,
         "Method": f"rounds of at least {config.round_seconds:g} s and "
         f"{config.round_batches} batches, at least {config.rounds} rounds, until the 95 % interval "
