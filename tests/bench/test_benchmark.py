@@ -204,7 +204,10 @@ def test_a_graph_that_decodes_nothing_is_not_measured(
 ) -> None:
     labels = replace(graph, outputs={"labels": Port("reader", "labels")})
     row = only(short(labels, photos).run())
-    assert row.reason == "not measured: no output of the graph depends on a decoder"
+    assert row.reason == (
+        "not measured: no decoder leads to an output (labels). Add `.decode()` after reader, and "
+        "output its images."
+    )
     assert pids == set()
 
 

@@ -148,6 +148,9 @@ def test_stages_add_up_and_the_remainder_is_shown() -> None:
         "decode (decoders.image, decode, cpu) takes 49% of a batch's time; without it"
     )
     assert "decode it on a GPU" in found.advice
+    alone = replace(MACHINE, no_gpu="none")
+    advice = make_stage_report(steps(), rows(), {}, BATCH_OF_100, alone).advice
+    assert "decode it on a machine with a GPU" in advice
     assert "more threads" in found.advice
 
 
@@ -229,6 +232,20 @@ def test_no_verdict_where_rounds_do_not_repeat() -> None:
     assert found.advice.endswith(f"of a batch's time; the limit is ±10%. {AGAIN}")
     assert "takes" not in found.advice
     assert found.gain is None
+
+
+def test_no_verdict_where_two_stages_cannot_be_distinguished() -> None:
+    made = rows(100_000, 2000, 1042, 1000, 1000, 2500)
+    made[1] = replace(made[1], rounds=rounds(1900, 2000, 2100))
+    found = verdict(made)
+    assert found.bottleneck == ""
+    assert found.advice.startswith("These stages cannot be distinguished: decode (")
+    assert ", crop (random_resized_crop) 4" in found.advice
+    assert found.advice.endswith(f"ms of a batch of 100 ms. {AGAIN}")
+    flagged = [replace(row, settled=row.name != "up to decode") for row in made]
+    unstable = "Unstable: the rounds of up to decode do not agree."
+    assert verdict(flagged).advice == f"{unstable} {AGAIN}"
+    assert verdict(flagged[:1] + rows()[1:]).bottleneck == "decode", "it dominates"
 
 
 def test_a_cached_batch_is_never_told_to_be_slower() -> None:
@@ -366,7 +383,7 @@ def test_with_mixed_decoding_for_real(photos: Path) -> None:
 
 def test_a_graph_that_cannot_run(photos: Path) -> None:
     graph = replace(load_recipe("imagenet-train"), outputs={})
-    with pytest.raises(EngineError, match="not measured"):
+    with pytest.raises(EngineError, match="the graph has no outputs"):
         StageCostExperiment(graph, str(photos)).run()
 
 

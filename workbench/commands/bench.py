@@ -240,6 +240,7 @@ def stages(options: MeasureOptions, quick: bool) -> None:
         QUICK_CONFIG,
         low_precision_notice,
     )
+    from workbench.bench.measuring.stats import three_digits
     from workbench.bench.records.charts import rate_of
     from workbench.bench.records.stage_report import CEILING, stages_of
     from workbench.graph.edits.edit import set_setting
@@ -256,23 +257,27 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     assert found is not None
     print_machine(report)
     wide = max(24, *(len(stage.title) + 2 for stage in found.stages))
+    click.echo(f"milliseconds per batch of {graph.settings.batch_size}:")
     click.echo(
         f"{'stage':{wide}}{'device':8}{'time':>10}{'measured':>10}{'interval':>20}{'alone':>10}"
-        "   ms per batch"
     )
+
+    def figure(value: float | None) -> str:
+        return "-" if value is None else three_digits(value)
+
     for stage in found.stages:
-        adds = "-" if stage.adds is None else f"{stage.adds:.2f}" if stage.is_nonnegative else "n/m"
-        spread = "-" if stage.low is None else f"{stage.low:.2f} to {stage.high:.2f}"
-        alone = "-" if stage.alone is None else f"{stage.alone:.2f}"
-        takes = "-" if stage.exclusive is None else f"{stage.exclusive:.2f}"
+        adds = figure(stage.adds) if stage.adds is None or stage.is_nonnegative else "n/m"
+        spread = "-" if stage.low is None else f"{figure(stage.low)} to {figure(stage.high)}"
         click.echo(
-            f"{stage.title:{wide}}{stage.device:8}{takes:>10}{adds:>10}{spread:>20}{alone:>10}"
+            f"{stage.title:{wide}}{stage.device:8}{figure(stage.exclusive):>10}{adds:>10}"
+            f"{spread:>20}{figure(stage.alone):>10}"
         )
     if any(stage.adds is not None and not stage.is_nonnegative for stage in found.stages):
         click.echo("n/m: not measurable (the difference is below zero)")
-    rest = "-" if found.remainder is None else f"{found.remainder:+.2f}"
     if any(stage.adds is not None for stage in found.stages):  # else there is no total
-        click.echo(f"{'total, and remainder':{wide + 8}}{found.total:>10.2f}{'':30}{rest:>10}")
+        rest = f"{'+' * ((found.remainder or 0) > 0)}{figure(found.remainder)}"
+        total = f"{figure(found.total):>10}{'':30}{rest:>10}"
+        click.echo(f"{'total, and remainder':{wide + 8}}{total}")
     if words := low_precision_notice(
         report.measurement_config, [row.interval for row in report.measurements if row.interval]
     ):

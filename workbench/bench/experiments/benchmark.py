@@ -149,7 +149,7 @@ class Benchmark(ComparedExperiment):
             extra["decoders"] = compare_decoders(
                 self.graph, self.data, self.stop, self.progress, self._seconds
             )
-        if "mixed" in self.devices and machine.no_gpu:
+        if machine.no_gpu and any(machine.no_gpu in row.reason for row in rows):
             extra["command"], extra["before"] = gpu_command(
                 self.graph, self.regimes, peer_options(self.peers)
             )

@@ -225,7 +225,7 @@ class SpeedExperiment(ABC):
         for config in configs:
             resolved = with_config(self.resolved, config)
             if reason := unmeasurable_reason(resolved, self.prepared.machine):
-                raise EngineError(reason)
+                raise EngineError(reason.removeprefix("not measured: "))
 
     def script_job(self, graph: Graph, config: Config) -> ScriptJob:
         """Return a job that runs the script exported from a graph with a configuration."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workbench.bench.measuring.measurement import Measurement, rate_figure, rate_unit
-from workbench.bench.measuring.stats import Interval, median_interval, ratio
+from workbench.bench.measuring.stats import Interval, median_interval, ratio, three_digits
 from workbench.bench.records.record import WHOLE
 from workbench.bench.records.stage_report import (
     CEILING,
@@ -87,7 +87,10 @@ def make_stage_report(
         tuple(costs), total, remainder, ceiling, worst.stage, "", own_code, gain=gain,
         gain_text=gain_text,
     )  # fmt: skip
-    if doubt := _instability_reason(own, whole, total):
+    names = [f"up to {cost.stage}" for cost in costs]
+    around = names[max(0, costs.index(worst) - 1) : costs.index(worst) + 1]
+    nearby = [whole, *(by_name[name] for name in around if name in by_name)]
+    if doubt := _instability_reason(own, whole, total) or _flagged(nearby):
         noisy = f"The figures are noisy. {doubt}"
         if dominates(worst, own):
             advice = f"{_range_text(worst, total)} {noisy}"
@@ -96,6 +99,16 @@ def make_stage_report(
             advice = f"{longest_alone(own)} {noisy}"
             return replace(report, bottleneck=slowest.stage, gain=None, advice=advice)
         return replace(report, bottleneck="", gain=None, advice=f"{doubt} {AGAIN}")
+    if (equal := _overlapping(worst, own, busy)) and not dominates(worst, own):
+        spans = ", ".join(
+            f"{cost.title} {three_digits(low)} to {three_digits(high)} ms"
+            for cost in (worst, *equal)
+            for low, high in [_span(cost, busy)]
+        )
+        advice = (
+            f"These stages cannot be distinguished: {spans} of a batch of {three_digits(total)} ms."
+        )
+        return replace(report, bottleneck="", advice=f"{advice} {AGAIN}")
     advice = bottleneck_advice(worst, share, without, whole, graph, machine)
     return replace(report, advice=advice, critical=_find_critical_path(own))
 
@@ -153,6 +166,26 @@ def dominates(worst: StageCost, costs: Sequence[StageCost]) -> bool:
     worked = sum(cost.alone or 0.0 for cost in costs)
     half = (worst.exclusive or 0.0) > spent / 2 and (worst.alone or 0.0) > worked / 2
     return half and worked > 0
+
+
+def _span(cost: StageCost, busy: Mapping[str, float]) -> tuple[float, float]:
+    """Return the interval of the milliseconds that a stage works per batch (``busy``)."""
+    adds = cost.adds or 0.0
+    low, high = (adds if end is None else end for end in (cost.low, cost.high))
+    return max(0.0, busy[cost.stage] + low - adds), busy[cost.stage] + high - adds
+
+
+def _overlapping(
+    worst: StageCost, costs: Sequence[StageCost], busy: Mapping[str, float]
+) -> list[StageCost]:
+    """Return the stages that may take as long as the slowest one, by their intervals."""
+    least = _span(worst, busy)[0]
+    return [cost for cost in costs if cost is not worst and _span(cost, busy)[1] >= least]
+
+
+def _flagged(rows: Sequence[Measurement]) -> str:
+    names = ", ".join(row.name for row in rows if row.unstable)
+    return f"Unstable: the rounds of {names} do not agree." if names else ""
 
 
 def slowest_operator_if_dominant(costs: Sequence[StageCost]) -> StageCost | None:
@@ -337,7 +370,7 @@ def bottleneck_advice(
             remedies.append(more)
         if settings.device == "cpu":
             what = "decode it" if worst.kind == DECODE else "run it behind mixed decoding,"
-            remedies.append(f"{what} on a GPU")
+            remedies.append(f"{what} on a {'machine with a ' * bool(machine.no_gpu)}GPU")
         elif worst.kind == OPERATOR:
             remedies.append("move it to the GPU")
         if worst.kind == OPERATOR:

@@ -162,9 +162,9 @@ def nodes_after_decoders(resolved: ResolvedGraph) -> set[str]:
 
 
 def decoding_only(resolved: ResolvedGraph) -> ResolvedGraph:
-    """Return the graph cut after its decoders."""
+    """Return the graph cut after its decoders, or unchanged if no output depends on a decoder."""
     outputs = {n.id: output_ports(n, resolved.spec(n))[0] for n in decoder_nodes(resolved)}
-    return resolved.for_graph(replace(resolved.graph, outputs=outputs))
+    return resolved.for_graph(replace(resolved.graph, outputs=outputs)) if outputs else resolved
 
 
 def sharded(graph: Graph, shard: int, shards: int) -> Graph:
@@ -180,13 +180,18 @@ def sharded(graph: Graph, shard: int, shards: int) -> Graph:
 
 def unmeasurable_reason(resolved: ResolvedGraph, machine: Machine) -> str:
     """Return the reason why a graph cannot be measured on a machine, or "" if it can."""
-    devices = set(resolved.running.devices.values())
+    devices, running = set(resolved.running.devices.values()), resolved.running
+    if not resolved.stopping_faults and not decoder_nodes(running):
+        outputs = ", ".join(running.graph.outputs)
+        sources = " or ".join(source.id for source in running.graph.sources)
+        return (
+            f"not measured: no decoder leads to an output ({outputs}). Add `.decode()` after "
+            f"{sources}, and output its images."
+        )
     if machine.no_gpu and (resolved.graph.settings.device == "mixed" or devices != {"cpu"}):
         return f"not measured: {machine.no_gpu}"
     if resolved.stopping_faults:
         return f"not measured: {resolved.stopping_faults[0]}"
-    if not decoder_nodes(resolved.running):
-        return "not measured: no output of the graph depends on a decoder"
     return ""
 
 

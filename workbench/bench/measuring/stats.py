@@ -19,6 +19,13 @@ _DRAWS = 4000
 """Number of bootstrap resamples."""
 
 
+def three_digits(value: float) -> str:
+    """Format a value of at least 1 with three significant digits: 3.27, 13.2, 1,320."""
+    if (size := abs(value)) >= 999.5:
+        return f"{float(f'{value:.3g}'):,.0f}"
+    return f"{value:.{0 if size >= 99.95 else 1 if size >= 9.995 else 2}f}"
+
+
 @dataclass(frozen=True, slots=True)
 class Interval:
     """Median (or ratio) and its confidence interval, all in the unit of the values.

@@ -379,7 +379,7 @@ def stage_chart(report: Report) -> StackChart:
         )
         for stage in found.stages
     )
-    verdict = f"bottleneck: {found.bottleneck}" if found.bottleneck else "unstable: no verdict"
+    verdict = f"bottleneck: {found.bottleneck}" if found.bottleneck else "no bottleneck is named"
     verdict = "interrupted" if report.extra.get("interrupted") and not found.bottleneck else verdict
     notes = [f"whole batch {found.total:.1f} ms (dotted)", verdict]
     if found.critical is not None:

@@ -87,6 +87,9 @@ def interrupted_text(report: Report) -> str:
     if not report.extra.get("interrupted"):
         return ""
     count = sum(bool(row.rounds) for row in report.measurements)
+    stages = stages_of(report.extra)
+    if not count and stages and (alone := sum(s.alone is not None for s in stages.stages)):
+        return f"interrupted: {alone} operators measured alone and stored; the pipeline was not"
     return f"interrupted: {count} of {len(report.measurements)} measured and stored"
 
 

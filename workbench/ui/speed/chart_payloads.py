@@ -11,7 +11,7 @@ from workbench.bench import Measurement, Report
 from workbench.bench.measuring.config import Regime
 from workbench.bench.measuring.measurement import rate_unit
 from workbench.bench.measuring.measurement_config import low_precision_notice
-from workbench.bench.measuring.stats import Interval, ratio
+from workbench.bench.measuring.stats import Interval, ratio, three_digits
 from workbench.bench.measuring.transfer import copied_text
 from workbench.bench.records.charts import kind_of
 from workbench.bench.records.report_text import report_flags
@@ -88,11 +88,6 @@ def size_text(size: float | None) -> str:
 def figure_text(value: float | None, digits: int = 2, unit: str = "") -> str:
     """Format a number for a table; None becomes ``NOT_MEASURED``."""
     return NOT_MEASURED if value is None else f"{value:,.{digits}f}{unit}"
-
-
-def ratio_text(value: float) -> str:
-    """Format a ratio with three significant digits: 3.27, 13.2, 132."""
-    return f"{value:,.{0 if value >= 100 else 1 if value >= 10 else 2}f}"
 
 
 def ending_text(rows: tuple[Measurement, ...]) -> str:
@@ -317,10 +312,10 @@ def mixed_over_cpu_ratios(
 
 
 def _ratio_entry(regime: Regime, first: str, second: str, interval: Interval) -> RatioEntry:
-    ends = f"{ratio_text(interval.low)} to {ratio_text(interval.high)} "
+    ends = f"{three_digits(interval.low)} to {three_digits(interval.high)} "
     level = f"{interval.level:.0%}"
     return {
         "group": GROUPS[regime],
-        "text": f"{first} is {interval.text(ratio_text)} × {second}",
+        "text": f"{first} is {interval.text(three_digits)} × {second}",
         "interval": f"{ends}at {level}" if interval.is_known else f"{level} confidence",
     }

@@ -6,7 +6,7 @@ from base64 import b64encode
 from collections.abc import Collection, Sequence
 
 from workbench.bench import Report
-from workbench.bench.measuring.stats import Interval
+from workbench.bench.measuring.stats import Interval, three_digits
 from workbench.catalog import load_catalog
 from workbench.errors import GraphEditError, RecordFormatError
 from workbench.graph.model import Graph
@@ -19,7 +19,6 @@ from workbench.ui.contract.speed_payloads import MeasuredOn, RewriteEntry, Rewri
 from workbench.ui.speed.chart_payloads import (
     marked_as_partial,
     measured_on,
-    ratio_text,
     rounds_text,
 )
 
@@ -112,8 +111,10 @@ def _is_done(graph: Graph, names: Collection[str]) -> bool:
 
 
 def _gain(speedup: Interval) -> tuple[str, str]:
-    ends = f"({ratio_text(speedup.low)} … {ratio_text(speedup.high)})" if speedup.is_known else ""
-    return f"{speedup.text(ratio_text)} ×", ends
+    ends = (
+        f"({three_digits(speedup.low)} … {three_digits(speedup.high)})" if speedup.is_known else ""
+    )
+    return f"{speedup.text(three_digits)} ×", ends
 
 
 def _url(jpeg: bytes) -> str:
