@@ -15,7 +15,7 @@ from tests.bench.fakes import measured, report, rounds
 from tests.damaged import REFUSED
 from tests.emit.targets.test_execute import some_of
 from tests.graph.rewrites.laws import ops
-from tests.optimiser.made_up import NAMES, make_up, slow_graph
+from tests.optimiser.made_up import FAR, NAMES, make_up, slow_graph
 from workbench.bench.experiments.grid_experiment import SweepExperiment
 from workbench.bench.measuring import interleaved
 from workbench.bench.measuring.config import Config
@@ -30,6 +30,7 @@ from workbench.commands.measuring import print_rows
 from workbench.commands.tune import unchanged_note
 from workbench.errors import EngineError
 from workbench.graph import dump_graph, load_graph
+from workbench.optimiser import OptimisationExperiment
 
 SHORT = MeasurementConfig(0.02, 2, 2, warm_up_rounds=2, budget=0.0)
 GRID = ("--threads", "1", "--batch-sizes", "4", "--prefetch", "1,2", "--pipelines", "1")
@@ -227,3 +228,32 @@ def test_what_is_not_there_is_told_at_once_or_with_the_reason(
     assert "(slower: 0.67 times)" in refused.output
     small = optimise(photos, tmp_path, "--for", "memory")
     assert "peak memory: 954 MiB instead of 954 MiB" in small.stdout
+
+
+def test_if_nothing_is_proposed_the_figures_of_the_graph_are_written(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, tmp_path: Path
+) -> None:
+    make_up(monkeypatch, {}, lambda name: FAR)
+    output, chart = tmp_path / "fast.json", tmp_path / "memory.svg"
+    done = optimise(photos, tmp_path, "--for", "memory", "-o", output, "--plot", chart)
+    assert done.exit_code == 0, done.output
+    assert "  peak memory: 954 MiB\n" in done.stdout
+    assert "  speed of the graph: 100 imgs/s\n" in done.stdout
+    assert f"{output} (no rewrite was applied: same graph as the input)" in done.stdout
+    assert load_graph(output.read_text()) == slow_graph()
+    assert "MiB of peak memory" in chart.read_text()
+
+
+def test_a_search_that_is_interrupted_while_it_compares_keeps_the_differences(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, tmp_path: Path
+) -> None:
+    make_up(monkeypatch, FASTER)
+
+    def ended(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OptimisationExperiment, "measure", ended)
+    done = optimise(photos, tmp_path, "--json", tmp_path / "record.json")
+    assert done.exit_code == 0, done.output
+    assert "not proposed: not measured: the search was ended; none in 24 samples" in done.stdout
+    assert load_report((tmp_path / "record.json").read_text()).extra["interrupted"]

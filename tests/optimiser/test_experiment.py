@@ -195,7 +195,11 @@ def test_one_ended_in_its_first_look_keeps_that(
     (row,) = so_far.measurements
     assert (row.label, row.median) == (ORIGINAL, pytest.approx(50.0))
     found = optimisation_of(slow_graph(), load_report(dump_report(so_far)))
-    assert found.lines() == ["untitled: 0 rewrites proposed (ended early)"]
+    assert found.lines() == [
+        "untitled: 0 rewrites proposed (ended early)",
+        "  speed of the graph: 50 imgs/s",
+        "  peak memory: 954 MiB",
+    ]
     assert found._repr_html_().count("ended early") == 1
 
 
@@ -312,7 +316,7 @@ def test_a_graph_without_a_place_is_not_measured_beside_itself(
     found = optimise(start().with_settings(batch_size=4, num_threads=1), str(photos))
     assert seen == [[ORIGINAL]], "one short look"
     assert (found.proposals, found.control, found.interrupted) == ((), None, False)
-    assert found.lines()[-1] == "  no rewrite remained to be measured"
+    assert "  no rewrite remained to be measured" in found.lines()
     assert found.to_frame().empty
 
 
@@ -343,13 +347,77 @@ def test_a_time_measures_as_many_as_it_has_room_for(
 def test_a_time_that_is_too_short_for_one_proposes_nothing(
     monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
 ) -> None:
-    make_up(monkeypatch, {ORIGINAL: 4.0})
+    seen = make_up(monkeypatch, {ORIGINAL: 4.0})
+    measure = OptimisationExperiment.measure
+
+    def slowly(run: OptimisationExperiment, entries: Any, *how: Any) -> Any:
+        clock[0] += 9.0
+        return measure(run, entries, *how)
+
+    monkeypatch.setattr(OptimisationExperiment, "measure", slowly)
+    monkeypatch.setattr("workbench.optimiser.experiment.start_seconds", lambda *_: 6.0)
     found = proposed(photos, seconds=20)
+    assert seen == [[ORIGINAL]]
     assert (found.proposals, found.interrupted) == ((), True)
-    late = "not measured within the time limit: increase it"
+    late = "not measured: two graphs need a time limit of about 57 s"
     assert {one.name: one.rejected for one in found.rejected} == dict.fromkeys(NAMES, late)
     with pytest.raises(ArgumentError, match=r"seconds is 5. Use 20 or more"):
         proposed(photos, seconds=5)
+
+
+@pytest.mark.parametrize(("faster", "count"), [(2.0, 3), (0.9, 0)])
+def test_if_nothing_else_fits_the_graph_and_all_rewrites_are_measured(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float], faster: float, count: int
+) -> None:
+    seen = make_up(monkeypatch, {ORIGINAL: 4.0, NAMES[-1]: 4.0 * faster})
+    lines: list[str] = []
+    run = OptimisationExperiment(slow_graph(), str(photos), seconds=20.0)
+    run.on_result = lines.append
+    found = optimisation_of(slow_graph(), run.run())
+    assert seen == [[ORIGINAL], [ORIGINAL, NAMES[-1]]]
+    assert len(found.proposals) == count
+    assert lines[0] == "the graph: 4 imgs/s, 954 MiB"
+    if count:
+        assert found.total is not None
+        assert found.total.median == pytest.approx(faster)
+    assert found.control is not None
+    assert found.interrupted
+
+
+def test_a_measurement_ended_by_the_time_limit_proposes_nothing(
+    monkeypatch: pytest.MonkeyPatch, photos: Path, clock: list[float]
+) -> None:
+    make_up(monkeypatch, {ORIGINAL: 4.0})
+    run = OptimisationExperiment(slow_graph(), str(photos), seconds=20.0)
+    measure = run.measure
+
+    def cut(entries: Any, *how: Any) -> Any:
+        rows = measure(entries, *how)
+        return rows if len(rows) == 1 else (rows[0], replace(rows[1], rounds=rows[1].rounds[:1]))
+
+    run.measure = cut  # type: ignore[method-assign]
+    found = optimisation_of(slow_graph(), run.run())
+    assert not found.proposals
+    assert {"not measured: two graphs need a time limit of about 36 s"} == {
+        one.rejected for one in found.rejected
+    }
+
+
+def test_one_ended_while_pixels_are_compared_keeps_the_differences(
+    monkeypatch: pytest.MonkeyPatch, photos: Path
+) -> None:
+    make_up(monkeypatch, FASTER)
+    run = OptimisationExperiment(slow_graph(), str(photos))
+
+    def ended(*_: Any) -> Any:
+        raise CancelledError("Cancelled.")
+
+    so_far = ended_early(run, ended)
+    found = optimisation_of(slow_graph(), load_report(dump_report(so_far)))
+    assert (found.proposals, found.interrupted) == ((), True)
+    for one, differs in zip(found.rejected, (SAME, SAME, NEAR), strict=True):
+        words = f"not measured: the search was ended; {difference_text(differs)}"
+        assert any(line.endswith(words) and one.name in line for line in found.lines())
 
 
 def test_what_the_time_does_not_compare_is_not_measured(

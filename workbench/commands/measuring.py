@@ -28,6 +28,8 @@ from workbench.graph.model.bounds import SETTINGS
 from workbench.sources import Datasets
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from workbench.bench.experiments.speed_experiment import SpeedExperiment
     from workbench.bench.measuring.measurement import Measurement
     from workbench.bench.records.record import Report
@@ -165,9 +167,12 @@ class MeasureOptions:
     record: str | None
     picture: str | None
 
-    def write(self, report: Report) -> None:
-        """Write the record and its chart, if requested. Raises SaveError if that fails."""
-        write_record(report, self.record, self.picture)
+    def write(self, report: Report, plot: Callable[[], Figure] | None = None) -> None:
+        """Write the record and its chart (``plot``, or the report's), if requested.
+
+        Raises SaveError if that fails.
+        """
+        write_record(report, self.record, self.picture, plot)
 
     def finish(self, report: Report) -> None:
         """Write the record, and exit with code 1 if a result is missing.
@@ -288,7 +293,12 @@ def print_quality_flags(rows: Sequence[Measurement], with_uncertainty: bool = Tr
         click.echo(f"caution: {words}")
 
 
-def write_record(report: Report, record: str | None, picture: str | None) -> None:
+def write_record(
+    report: Report,
+    record: str | None,
+    picture: str | None,
+    plot: Callable[[], Figure] | None = None,
+) -> None:
     """Write the record and its chart, if requested. Raises SaveError if that fails."""
     from workbench.bench.records.record import dump_report
     from workbench.files import write_text
@@ -296,7 +306,7 @@ def write_record(report: Report, record: str | None, picture: str | None) -> Non
     if record:
         write_text(record, dump_report(report))
     if picture and any(row.rounds for row in report.measurements):
-        write_figure(report.plot(), picture)
+        write_figure((plot or report.plot)(), picture)
 
 
 def print_interrupted(report: Report) -> None:

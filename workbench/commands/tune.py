@@ -172,10 +172,11 @@ def tune(
     if equal := equally_fast(report, best):
         click.echo(equal)
     tuned = adopt_config(graph, best.config)
+    same = " (no setting was changed: same graph as the input)" if tuned == graph else ""
     if output:
-        click.echo(write_text(output, dump_graph(tuned)))
+        click.echo(f"{write_text(output, dump_graph(tuned))}{same}")
     if script:
-        click.echo(write_text(script, export(tuned).main.text))
+        click.echo(f"{write_text(script, export(tuned).main.text)}{same}")
 
 
 def unchanged_note(report: Report, base: Config) -> str:
@@ -220,7 +221,7 @@ def _names(_: click.Context, option: click.Parameter, text: str | None) -> tuple
     "--seconds",
     type=FiniteFloatRange(20),
     metavar="S",
-    help="Time limit; the best result so far is used. Default: about 10 s per rewrite.",
+    help="Time limit; the best result so far is used. Default: none.",
 )
 @click.option(
     "--for",
@@ -275,13 +276,14 @@ def optimise(
     for line in found.lines():
         click.echo(line)
     print_quality_flags(report.measurements)
-    options.write(report)
+    options.write(report, found.plot if objective == "memory" else None)
     if not (output or script or applied):
         return
     faster = found.apply(*applied)
     if applied:
         click.echo(f"applied: {', '.join(found.chosen(applied)) or 'nothing'}")
+    same = " (no rewrite was applied: same graph as the input)" if faster == options.graph else ""
     if output:
-        click.echo(write_text(output, dump_graph(faster)))
+        click.echo(f"{write_text(output, dump_graph(faster))}{same}")
     if script:
-        click.echo(export(faster).write(script)[0])
+        click.echo(f"{export(faster).write(script)[0]}{same}")

@@ -44,7 +44,7 @@ def optimise(
     promising are measured too. A rewrite that is slower by more than the control's noise is
     rejected. ``objective="memory"`` searches for the smallest peak memory instead.
 
-    Takes about 10 s per rewrite. After ``seconds`` (20 or more), or after Ctrl-C, the best result
+    After ``seconds`` (20 or more), or after Ctrl-C, the best result
     so far is returned. Without ``on_progress`` a progress bar is shown.
 
     ::

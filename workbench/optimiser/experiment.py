@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, get_args
@@ -15,9 +16,10 @@ from workbench.bench.measuring.deadline import (
     require_seconds,
     start_seconds,
 )
-from workbench.bench.measuring.interleaved import ConfigJobs
+from workbench.bench.measuring.interleaved import TIME_UP, ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import (
+    FEWEST_ROUNDS,
     GPU_PROBE_CONFIG,
     PROBE_CONFIG,
     MeasurementConfig,
@@ -41,6 +43,7 @@ from workbench.optimiser.judging import (
     Chain,
     no_gain,
     noise_between,
+    original_text,
     peak_bytes,
     ratio_of,
     reasons_together,
@@ -71,12 +74,16 @@ _COMPARING = 0.2
 _PROBE_UNTIL, _COMPARE_UNTIL, _CHAIN_UNTIL, _SEARCH_UNTIL = 0.2, 0.5, 0.6, 0.8
 """Fractions of the time limit at which the speed estimate, the pixel comparisons, the measurement
 of the first sequence, and the measurement of other sequences must end."""
-LATE = "not {} within the time limit: increase it"
+LATE = "not compared within the time limit: increase it"
+_PAIR = "the noise is estimated from an earlier run of the same graph: allow more time"
+"""Flag of a control that was not interleaved with the other rows."""
 
 OPTIMISE_CONFIG = MeasurementConfig(
     round_seconds=0.4, round_batches=2, rounds=8, warm_up_rounds=2, budget=3.0
 )
 """Default measurement config. Eight rounds have a narrower 95 % confidence interval than six."""
+MEMORY_CONFIG = replace(OPTIMISE_CONFIG, warm_up_rounds=1)
+"""Default config for memory, which needs no constant speed."""
 SEARCH_CONFIG = replace(OPTIMISE_CONFIG, rounds=4, budget=1.2)
 """Config to measure other sequences; if one of them is better, it is measured completely."""
 _TOGETHER, _MOST_SEARCHES, _MOST_CHAINS = 3, 3, 3
@@ -108,15 +115,11 @@ class OptimisationExperiment(SpeedExperiment):
         measurement_config: MeasurementConfig | None = None,
         name: str = "",
     ) -> None:
-        """``rewrites`` names the rewrites to try, by default all. ``seconds`` is the time limit.
-
-        When the time is over, the result is the best sequence that was measured until then.
-        """
+        """``rewrites`` names the rewrites to try, by default all. ``seconds`` is the time limit."""
         require_seconds("optimise", seconds)
         require_choice("optimise: objective", objective, get_args(Objective))
-        super().__init__(
-            graph, data, measurement_config=measurement_config or OPTIMISE_CONFIG, name=name
-        )
+        usual = OPTIMISE_CONFIG if objective == "speed" else MEMORY_CONFIG
+        super().__init__(graph, data, measurement_config=measurement_config or usual, name=name)
         self.names = tuple(load_rewrites() if rewrites is None else rewrites)
         self.seconds = seconds
         self.objective: Objective = objective
@@ -124,28 +127,27 @@ class OptimisationExperiment(SpeedExperiment):
         """Called with a line for each sequence, once it is measured."""
         self._deadline = Deadline(seconds)
         self._probed: tuple[Measurement, float] | None = None
+        self._paired = False
+        """True while the original is measured next to one other graph only."""
         self._cut = False
         """True if the time limit ended the run early."""
-        self._compare_seconds = 0.0
-        """Duration in seconds of the most recent comparison."""
+        self._compare_seconds = 0.0  # of the most recent comparison
         self._rejected: dict[str, Proposal] = {}
         self._first_rows: tuple[Measurement, ...] = ()
-        """The first result of the original graph."""
+        """The first result of the original graph: that of a short run, or of the first round."""
         self._best = Chain()
         """The best sequence that was measured completely, or the first one while it is measured."""
-        self._tried: list[dict[str, Any]] = []
-        """The other measured sequences, for the record."""
+        self._tried: list[dict[str, Any]] = []  # the other measured sequences, for the record
         self._compared: dict[str, Difference] = {}
         self._sampling: SamplingError | None = None
         self._needed: dict[Names, Names] = {}
         self._relied: dict[Names, frozenset[str]] = {}
         self._complete = False
         """True if the best sequence was measured completely, and no rewrite in it is rejected."""
-        self._searches = 0
-        """Number of measurements of other sequences."""
+        self._searches = 0  # number of measurements of other sequences
         self._measuring = Chain()
-        self._shown = 0.0
-        """Position of the progress bar (0 to 1)."""
+        self._reported = False  # the original graph's speed
+        self._shown = 0.0  # position of the progress bar
 
     def prepare(self, on_progress: Progress = lambda share, text: None) -> Prepared:
         """Prepare the experiment. This counts towards the time limit."""
@@ -197,7 +199,7 @@ class OptimisationExperiment(SpeedExperiment):
         return by_node(self.resolved, names)
 
     def on_rows(self, rows: tuple[Measurement, ...]) -> None:
-        """Update the partial results after a timed round."""
+        rows = self._with_control(rows)
         chain = replace(self._measuring, rows=rows)
         first = chain.steps and chain.steps == (self._best.steps or chain.steps)
         if first and all(row.rounds for row in rows[:2]):  # needed for speed-ups
@@ -209,23 +211,36 @@ class OptimisationExperiment(SpeedExperiment):
     def _publish_compared(self, steps: Sequence[CandidateRewrite]) -> None:
         """Set ``partial_report`` to one row per rewrite, before any rewrite is measured."""
         if not self._best.rows:
-            self.publish_rows((), optimise=self._to_record(Chain(tuple(steps))))
+            self._measuring = Chain(tuple(steps))
+            self.publish_rows((), optimise=self._to_record(self._measuring))
 
     def interrupted_report(self) -> Report | None:
-        """Return the best results of an interrupted run, or None if no round was measured."""
+        """Return the best results of an interrupted run, or None if nothing is known yet."""
         rows = self._best.rows or self._first_rows
-        if not rows:
+        if not rows and not self._compared:
             return None
-        return self.report(rows, optimise=self._to_record(self._best), interrupted=True)
+        if self._best.rows:
+            found = self._to_record(self._best)
+        else:
+            found = self._to_record(self._measuring)
+            why = {"rejected": "not measured: the search was ended"}
+            found["rejected"] += [one | why for one in found["proposals"]]
+            found["proposals"] = []
+        return self.report(rows, optimise=found, interrupted=True)
 
     # The first sequence, and better ones.
 
     def _first_chain(self) -> Chain:
         """Return all rewrites whose pixels are close to the original's, and reject the others."""
-        without: set[str] = set()
+        without, until = set[str](), _COMPARE_UNTIL
+        if self._probed and self.seconds:  # leaves time to measure two graphs, if there is any
+            row, start = self._probed
+            reserved = 1 - minimum_seconds([row] * 2, start) / self.seconds
+            if self._deadline.seconds_left(reserved) > 0:
+                until = min(until, reserved)
         while True:
             steps = self._search.steps(self._search.first(without))
-            refused = self._first_refused(steps, range(len(steps)), _COMPARE_UNTIL)
+            refused = self._first_refused(steps, range(len(steps)), until)
             if refused is None:
                 return Chain(steps)
             without.add(refused)
@@ -311,7 +326,7 @@ class OptimisationExperiment(SpeedExperiment):
     def _search_config(self, count: int) -> MeasurementConfig | None:
         """Return the config to measure ``count`` configurations, or None if there is no time."""
         config = self.measurement_config
-        how = SEARCH_CONFIG if config == OPTIMISE_CONFIG else config
+        how = SEARCH_CONFIG if config in (OPTIMISE_CONFIG, MEMORY_CONFIG) else config
         if self._probed:
             row, start = self._probed
             both = minimum_seconds([row] * (2 * count + 1), start)  # this and the best sequence
@@ -337,15 +352,12 @@ class OptimisationExperiment(SpeedExperiment):
         return text
 
     def _lateness_reason(self, step: CandidateRewrite, share: float) -> str:
-        """Return why there is no time to compare a rewrite, or an empty string.
-
-        The first rewrite is always compared.
-        """
+        """Return why there is no time to compare a rewrite that is not the first, or ""."""
         known = graph_hash(step.graph) in self._compared or not self._compared
         if known or self._deadline.seconds_left(share) >= self._compare_seconds:
             return ""
         self._cut = True
-        return LATE.format("compared")
+        return LATE
 
     def _refusal_reason(self, engine: Engine, step: CandidateRewrite) -> str:
         """Return why a rewrite's pixel difference exceeds its limit, or an empty string."""
@@ -399,31 +411,65 @@ class OptimisationExperiment(SpeedExperiment):
     def _measure_chain(self, base: ConfigJobs, chain: Chain) -> Chain:
         """Measure two copies of the original graph and a sequence's prefixes, interleaved.
 
-        If not all prefixes fit into the time, some are measured together with the next one. Without
-        time for the whole sequence, the result has no rows.
+        If not all prefixes fit into the time, some are measured together with the next one. If none
+        fits, the first sequence is measured next to one copy of the original graph, for as long as
+        the time allows. Without time for the whole sequence, the result has no rows.
         """
         how, count = self.measurement_config, len(chain.steps)
-        most = count
+        most, needed = count, 0.0
         if self._probed:
             row, start = self._probed
             fits = [minimum_seconds([row] * (2 + each), start) for each in range(count + 1)]
-            most = sum(needed <= self._deadline.seconds_left() for needed in fits) - 1
+            left, needed = self._deadline.seconds_left(), self._deadline.elapsed + fits[0]
+            most = sum(each <= left for each in fits) - 1
             self._cut |= most < count
             early = fits[count] <= self._deadline.seconds_left(_CHAIN_UNTIL)
             share = _CHAIN_UNTIL if early else 1.0
+            self._paired = most < 1 <= count and not self._best.rows and left > 2 * start
             how = self._deadline.config_within(how, 2 + max(most, 0), share)
+            if self._paired:
+                most, how = 1, replace(how, rounds=FEWEST_ROUNDS, warm_up_rounds=1)
         if most < 1:
-            for place, step in enumerate(chain.steps if not self._best.rows else ()):
-                late = replace(self._proposal(chain.steps, place), rejected=LATE.format("measured"))
-                self._rejected[step.name] = late
-            return replace(chain, rows=())
+            return self._without_time(chain, needed)
         places = tuple((number + 1) * count // most - 1 for number in range(most))
         self._measuring = replace(chain, places=places)
         steps = [chain.steps[place] for place in places]
         entries = [self.entry(base.config, step.name, step.graph) for step in steps]
-        again = replace(base, label=CONTROL)
-        rows = self.measure([base, again, *entries], self._part(), how)
+        if self._paired:
+            entries = [replace(one, seconds=left / 2) for one in (base, *entries)]
+        else:
+            entries = [base, replace(base, label=CONTROL), *entries]
+        rows = self._with_control(self.measure(entries, self._part(), how))
+        paired, self._paired = self._paired, False
+        if paired and any(map(self._was_cut, rows)):
+            self._best = Chain()
+            return self._without_time(chain, needed)
+        self._report_original(rows[0])
         return replace(self._measuring, rows=rows)
+
+    def _with_control(self, rows: tuple[Measurement, ...]) -> tuple[Measurement, ...]:
+        """Insert the control, which is the first short run if only two graphs are measured."""
+        if not self._paired or self._probed is None:
+            return rows
+        return (rows[0], replace(self._probed[0], label=CONTROL, flags=(_PAIR,)), *rows[1:])
+
+    def _was_cut(self, row: Measurement) -> bool:
+        """Return whether the time limit ended a measurement before it had a usable result."""
+        known = self.objective == "speed" or peak_bytes(row)
+        complete = len(row.rounds) >= FEWEST_ROUNDS and known
+        return TIME_UP in row.reason or not (row.reason or complete)
+
+    def _without_time(self, chain: Chain, needed: float) -> Chain:
+        """Reject rewrites for which no time was left. ``needed`` is the least time limit in s."""
+        why = f"not measured: two graphs need a time limit of about {math.ceil(needed)} s"
+        for place, step in enumerate(chain.steps if not self._best.rows else ()):
+            self._rejected[step.name] = replace(self._proposal(chain.steps, place), rejected=why)
+        return replace(chain, rows=())
+
+    def _report_original(self, row: Measurement) -> None:
+        if row.rounds and not self._reported:
+            self._reported = True
+            self.on_result(f"the graph: {original_text(row)}")
 
     def _measure_accepted(
         self, base: ConfigJobs, accepted: Sequence[Mapping[str, Any]]
@@ -457,6 +503,8 @@ class OptimisationExperiment(SpeedExperiment):
         (row,) = self.measure([base], self.progress.part(0.0, 0.01), how)
         if row.reason:
             raise EngineError(row.reason)
+        self._first_rows = (row,)
+        self._report_original(row)
         return row, start_seconds(row, self._deadline.elapsed - began)
 
     def _proposals(self, chain: Chain) -> tuple[Proposal, ...]:
@@ -480,7 +528,8 @@ class OptimisationExperiment(SpeedExperiment):
                 continue
             gain = paired_ratio(row.imgs_per_s, before.imgs_per_s)
             ratio = ratio_of(row, before, self.objective)
-            rejected = no_gain(one, ratio, noise, self.objective)
+            uncertain = _PAIR in again.flags and ratio < 1
+            rejected = no_gain(one, ratio, 0.0 if uncertain else noise, self.objective)
             found = replace(one, gain=gain, memory=peak_bytes(row), rejected=rejected)
             measured[place] = found, ratio
             before = row
@@ -537,7 +586,7 @@ class OptimisationExperiment(SpeedExperiment):
             "objective": self.objective,
             "control": _json(control),
             "total": _json(total),
-            "memory": peak_bytes(rows[0]) if rows else None,
+            "memory": next(filter(None, map(peak_bytes, (*rows[:1], *self._first_rows))), None),
             "sampling": asdict(sampling) if sampling else None,
             "proposals": [one.to_json() for one in accepted.values()],
             "rejected": [one.to_json() for name, one in rejected.items() if name not in accepted],

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.stats import Interval, paired_ratio
 from workbench.graph.model import Graph
-from workbench.optimiser.proposal import Objective, Proposal, ratio_text
+from workbench.optimiser.proposal import Objective, Proposal, memory_text, ratio_text
 from workbench.optimiser.search import CandidateRewrite, Names
 
 _MEMORY_NOISE = 0.01
@@ -46,6 +46,12 @@ class Chain:
 def peak_bytes(row: Measurement) -> int | None:
     """Return the peak memory of a measurement in bytes, host and GPU together, None if unknown."""
     return row.host_bytes + (row.gpu_bytes or 0) if row.host_bytes else None
+
+
+def original_text(row: Measurement) -> str:
+    """Return the speed and, if known, the peak memory of a measurement as text."""
+    peak = peak_bytes(row)
+    return row.rate_text + (f", {memory_text(peak)}" if peak else "")
 
 
 def noise_of(control: Interval) -> float:

@@ -107,12 +107,19 @@ class Optimisation:
         """Return a matplotlib figure with the speed-up of each proposal, and of all together.
 
         The figure has confidence intervals. To show the noise, it includes the control: the
-        unchanged graph compared with itself.
+        unchanged graph compared with itself. If the search was for memory, the figure has the peak
+        memory of the graph and of each proposal in MiB instead.
 
         ::
 
             figure = found.plot()
         """
+        record = self.report.extra.get("optimise", {})
+        if record.get("objective") == "memory" and record.get("memory"):
+            peaks = {"the graph": record["memory"]}
+            peaks |= {one.name: one.memory for one in self.proposals if one.memory}
+            sizes = {name: peak / 2**20 for name, peak in peaks.items()}
+            return plot_values(sizes, "MiB of peak memory", self.graph.name)
         gains = {one.name: one.gain for one in self.proposals}
         gains |= {"all together": self.total, "the same graph again": self.control}
         known = {name: gain for name, gain in gains.items() if gain is not None}
@@ -155,7 +162,10 @@ class Optimisation:
                 f"  {one.name:24}{one.kind:7}{speedup_text(one.gain):30}"
                 f"{difference_text(one.difference)}{memory}{needs}"
             )
-        found += [f"  {one.name:24}not proposed: {one.rejected}" for one in self.rejected]
+        for one in self.rejected:
+            compared = one.difference.samples and one.rejected.startswith("not measured")
+            pixels = f"; {difference_text(one.difference)}" if compared else ""
+            found.append(f"  {one.name:24}not proposed: {one.rejected}{pixels}")
         if self.control is not None:
             found.append(f"  {'the same graph again':31}{speedup_text(self.control)}")
         elif not self.interrupted:
@@ -166,7 +176,7 @@ class Optimisation:
 
     @property
     def search_lines(self) -> list[str]:
-        """Lines about the peak memory, other measured sequences, and the sampling error.
+        """Lines about the graph's speed and memory, other sequences, and the sampling error.
 
         ::
 
@@ -174,10 +184,12 @@ class Optimisation:
         """
         record = self.report.extra.get("optimise", {})
         memory, tried, sampling = (record.get(key) for key in ("memory", "tried", "sampling"))
-        found = []
+        first = self.report.measurements[:1]
+        found = [f"speed of the graph: {row.rate_text}" for row in first if row.rounds]
         if memory:
-            last = next((one.memory for one in reversed(self.proposals) if one.memory), memory)
-            found.append(f"peak memory: {memory_text(last)} instead of {memory_text(memory)}")
+            last = next((one.memory for one in reversed(self.proposals) if one.memory), None)
+            after = f"{memory_text(last)} instead of " if last else ""
+            found.append(f"peak memory: {after}{memory_text(memory)}")
         if tried:
             best = max(tried, key=lambda each: float(each["ratio"]))
             names = ", ".join(best["names"])

@@ -49,6 +49,8 @@ export function Rewrites({ link }: { link: Speed }) {
   );
 }
 
+const isUnmeasured = (reason: string): boolean => reason.startsWith("not measured");
+
 function Figure({ view, link }: { view: RewritesView; link: Speed }) {
   const proposed = view.rewrites.filter(({ rejected }) => !rejected);
   const rejected = view.rewrites.filter(({ rejected }) => rejected);
@@ -68,6 +70,8 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
               <>
                 All together <b>{view.total}</b>
               </>
+            ) : !open.length && rejected.some(({ rejected: why }) => isUnmeasured(why)) ? (
+              "No rewrite was proposed, and not all were measured."
             ) : (
               "No rewrite makes this graph faster."
             )}
@@ -119,8 +123,8 @@ function Figure({ view, link }: { view: RewritesView; link: Speed }) {
       <details class="wb-fold wb-speed-fold" hidden={!rejected.length}>
         <summary>{`Not proposed: ${rejected.length}`}</summary>
         <ul>
-          {rejected.map(({ name, title, rejected: why }) => (
-            <li key={name}>{`${title}: ${why}`}</li>
+          {rejected.map(({ name, title, pixels, rejected: why }) => (
+            <li key={name}>{`${title}: ${why}${pixels && isUnmeasured(why) ? `; ${pixels}` : ""}`}</li>
           ))}
         </ul>
       </details>
