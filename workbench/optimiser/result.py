@@ -159,13 +159,13 @@ class Optimisation:
             needs = f"; needs {', '.join(one.needs)}" if one.needs else ""
             memory = f"; {memory_text(one.memory)}" if one.memory else ""
             found.append(
-                f"  {one.name:24}{one.kind:7}{speedup_text(one.gain):30}"
+                f"  {one.name:23} {one.kind:7}{speedup_text(one.gain):30}"
                 f"{difference_text(one.difference)}{memory}{needs}"
             )
         for one in self.rejected:
             compared = one.difference.samples and one.rejected.startswith("not measured")
             pixels = f"; {difference_text(one.difference)}" if compared else ""
-            found.append(f"  {one.name:24}not proposed: {one.rejected}{pixels}")
+            found.append(f"  {one.name:23} not proposed: {one.rejected}{pixels}")
         if self.control is not None:
             found.append(f"  {'the same graph again':31}{speedup_text(self.control)}")
         elif not self.interrupted:

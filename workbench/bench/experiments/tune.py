@@ -81,9 +81,17 @@ class TuningTime:
         self._probed.append(row)
         self._probe_seconds.append(seconds)
 
-    def has_no_time_for_probes(self) -> bool:
-        """Return whether one more probe, of the expected duration, would end too late."""
-        return self._left_for_probes() < self._next_probe_seconds()
+    def has_no_time_for_probes(self, size: float = 2.0) -> bool:
+        """Return whether one more probe, of the expected duration, would end too late.
+
+        ``size`` is the number of images of the second probe, relative to the first.
+        """
+        return self._left_for_probes() < self._next_probe_seconds(size)
+
+    def time_up_text(self, size: float) -> str:
+        """Return the reason why the search ended, with the seconds of a probe and those left."""
+        needed, left = self._next_probe_seconds(size), max(0.0, self._left_for_probes())
+        return f"{TIME_UP} ({needed:.0f} s for one more setting, {left:.0f} s left for the search)"
 
     def _left_for_probes(self) -> float:
         """Return the seconds left for probes, without the time to compare the fastest setting.
@@ -96,15 +104,14 @@ class TuningTime:
             return self._deadline.seconds_left()
         return min(self._deadline.seconds_left(_SEARCH_UNTIL), room)
 
-    def _next_probe_seconds(self) -> float:
+    def _next_probe_seconds(self, size: float) -> float:
         """Return the estimated seconds of the next probe: the maximum of the previous ones.
 
         The first probe is not counted, because it includes the start of the worker. The second
-        probe is estimated as twice the first without the start, because its batch is usually twice
-        as large.
+        probe is estimated as ``size`` times the first without the start.
         """
         first, *others = self._probe_seconds
-        return max(others, default=2 * (first - self._start))
+        return max(others, default=size * (first - self._start))
 
     @property
     def _start(self) -> float:
@@ -158,10 +165,8 @@ def long_seconds(settings: int, device: DecodeDevice) -> float:
     return min(_MOST_LONG[device], max(_LEAST_LONG, part))
 
 
-UNCOMPARED = (
-    "the time limit was reached: measured once, not interleaved with the others; allow more time"
-)
-NOT_FOR_LONG = "the time limit was reached before it could run for long: allow more time"
+UNCOMPARED = "no time was left for interleaved rounds: measured once; allow more time"
+NOT_FOR_LONG = "no time was left for a long run: allow more time"
 """Flag of a chosen setting whose long run did not fit into the time limit."""
 _SEARCH_SHARE, _TURNS_SHARE = 0.7, 0.9
 """Positions of the progress bar (0 to 1) after the search and after the interleaved rounds."""
@@ -171,7 +176,7 @@ _LONG_RUNS = 2
 NOTHING_MORE = "the JPEG engines or the bus are always busy: no setting can be faster"
 
 
-TIME_UP = "the time limit was reached: a longer search may find more"
+TIME_UP = "the time for the search ended: a longer search may find more"
 
 
 Measure = Callable[[Config, MeasurementConfig, Progress, float, ReusableWorker], Measurement]
@@ -183,13 +188,19 @@ progress callback, the rate to exceed, and the worker of the last probe.
 class Probes:
     """Measures settings with short probes. ``rows`` has the results so far, labelled as probes."""
 
-    def __init__(self, measure: Measure, cores: int, time: TuningTime) -> None:
-        """``cores`` is the machine's number of cores; ``time`` limits each probe and the search."""
+    def __init__(
+        self, measure: Measure, cores: int, time: TuningTime, smallest: float = 2.0
+    ) -> None:
+        """``cores`` is the machine's number of cores; ``time`` limits each probe and the search.
+
+        ``smallest`` is the number of images of the smallest setting, relative to the first probe.
+        """
         self.rows: list[Measurement] = []
         self._measure = measure
         self._cores = cores
         self._time = time
-        self._time_up = False
+        self._smallest = smallest
+        self._time_up = ""
         self._kept = ReusableWorker()
 
     def probe(self, config: Config, progress: Progress) -> Measurement:
@@ -217,8 +228,9 @@ class Probes:
         heads = (headroom_of(row, self._cores) for row in self.rows)
         if any(head is not None and head.exhausted for head in heads):
             return NOTHING_MORE
-        self._time_up = self._time_up or bool(self.rows and self._time.has_no_time_for_probes())
-        return TIME_UP if self._time_up else ""
+        if self.rows and not self._time_up and self._time.has_no_time_for_probes(self._smallest):
+            self._time_up = self._time.time_up_text(self._smallest)
+        return self._time_up
 
     def close(self) -> None:
         """End the worker that runs the probes."""
@@ -248,7 +260,8 @@ class TuningExperiment(GridExperiment):
         """
         time, cores = self._time, self.prepared.machine.cores
         began = time.elapsed
-        with closing(Probes(self.measure_one, cores, time)) as probes:
+        smallest = self._size_of(self.grid.config(next(self.grid.places()), self.base))
+        with closing(Probes(self.measure_one, cores, time, smallest)) as probes:
             best, probed = self._search(probes)
         searched, stopped = time.elapsed - began, probes.stop_reason()
         self.publish(probes.rows, None)
@@ -280,12 +293,16 @@ class TuningExperiment(GridExperiment):
         """Return the fastest settings according to the probes, and the number of probes.
 
         With a time limit, the graph's own setting is probed first, because there may be no time for
-        more.
+        more. A second setting whose batches are too large for that time counts as failed, so that
+        the search tries smaller ones.
         """
 
         def probe(config: Config) -> float | None:
+            if len(probes.rows) == 1 and time.has_no_time_for_probes(self._size_of(config)):
+                return None
             return self._probe(probes, config, search.most_probes).median
 
+        time = self._time
         search = TunerSearch(
             self.grid,
             lambda place: probe(self.grid.config(place, self.base)),
@@ -295,7 +312,13 @@ class TuningExperiment(GridExperiment):
             probe(self.base)
         placed = {self.grid.place(row.config): row.median for row in probes.rows}
         best = search.run({place: rate for place, rate in placed.items() if place is not None})
-        return [self.grid.config(place, self.base) for place in best], search.probes
+        tried = sum(self.grid.place(row.config) is not None for row in probes.rows)
+        return [self.grid.config(place, self.base) for place in best], tried
+
+    def _size_of(self, config: Config) -> float:
+        """Return the images of a setting's batches, relative to the graph's own setting."""
+        own = self.base.batch_size * self.base.pipelines
+        return config.batch_size * config.pipelines / own
 
     def _probe(self, probes: Probes, config: Config, expected_probes: int) -> Measurement:
         """Probe a setting. ``expected_probes`` is only used for the progress bar."""
