@@ -258,25 +258,27 @@ def stages(options: MeasureOptions, quick: bool) -> None:
     print_machine(report)
     wide = max(24, *(len(stage.title) + 2 for stage in found.stages))
     click.echo(f"milliseconds per batch of {graph.settings.batch_size}:")
-    click.echo(
-        f"{'stage':{wide}}{'device':8}{'time':>10}{'measured':>10}{'interval':>20}{'alone':>10}"
-    )
 
     def figure(value: float | None) -> str:
         return "-" if value is None else three_digits(value)
 
+    apart = any(figure(stage.adds) != figure(stage.exclusive) for stage in found.stages)
+    head = f"{'measured':>10}" if apart else ""
+    click.echo(f"{'stage':{wide}}{'device':8}{'time':>10}{head}{'interval':>20}{'alone':>10}")
+
     for stage in found.stages:
         adds = figure(stage.adds) if stage.adds is None or stage.is_nonnegative else "n/m"
         spread = "-" if stage.low is None else f"{figure(stage.low)} to {figure(stage.high)}"
+        measured = f"{adds:>10}" if apart else ""
         click.echo(
-            f"{stage.title:{wide}}{stage.device:8}{figure(stage.exclusive):>10}{adds:>10}"
+            f"{stage.title:{wide}}{stage.device:8}{figure(stage.exclusive):>10}{measured}"
             f"{spread:>20}{figure(stage.alone):>10}"
         )
     if any(stage.adds is not None and not stage.is_nonnegative for stage in found.stages):
         click.echo("n/m: not measurable (the difference is below zero)")
     if any(stage.adds is not None for stage in found.stages):  # else there is no total
         rest = f"{'+' * ((found.remainder or 0) > 0)}{figure(found.remainder)}"
-        total = f"{figure(found.total):>10}{'':30}{rest:>10}"
+        total = f"{figure(found.total):>10}{'':{30 if apart else 20}}{rest:>10}"
         click.echo(f"{'total, and remainder':{wide + 8}}{total}")
     if words := low_precision_notice(
         report.measurement_config, [row.interval for row in report.measurements if row.interval]

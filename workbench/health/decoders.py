@@ -122,7 +122,8 @@ class DecoderCoverage:
         if cost := self._cost():
             found.append(cost)
         how = f"times on {self.gpu}, in batches of {MEASURED}" if self.gpu else self.note
-        found.append(f"Decoders from the headers, for a GPU with JPEG engines (A100, H100); {how}.")
+        gpus = "a GPU with JPEG engines (A100, H100, H200)"
+        found.append(f"Decoders from the headers, for {gpus}; {how}.")
         found.append("On other GPUs, CUDA decodes the images of the JPEG engines.")
         return found
 

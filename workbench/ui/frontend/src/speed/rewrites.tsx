@@ -141,12 +141,14 @@ function RewriteProgress({ view }: { view: RewritesView }) {
       <Wide label="Rewrites so far" hidden={!view.rewrites.length}>
         <Table
           caption="Rewrites so far"
-          heads={["rewrite", "pixels", "speed-up so far", "differs", ""]}
+          heads={["rewrite", "pixels", "speed-up so far", "differs"]}
           lines={view.rewrites.map((one) => {
             const unknown = one.rejected ? "–" : "not yet";
             return [
               <span class="wb-speed-wraps" title={one.law}>
                 {one.title}
+                {one.rejected && <br />}
+                <small>{one.rejected && `not proposed: ${one.rejected}`}</small>
               </span>,
               one.kind,
               <span>
@@ -155,7 +157,6 @@ function RewriteProgress({ view }: { view: RewritesView }) {
                 <small>{one.low}</small>
               </span>,
               <span class="wb-speed-wraps">{one.pixels || unknown}</span>,
-              <span class="wb-speed-wraps">{one.rejected}</span>,
             ];
           })}
         />
