@@ -361,7 +361,8 @@ def test_what_an_interrupt_leaves_is_told_and_kept(
         assert "Measured alone" in repr(kept)
         return
     assert done.exit_code == 0, done.output
-    assert "interrupted: 1 of 2 measured and stored" in done.output
+    assert "interrupted: 1 of 2 measured\n" in done.output
+    assert f"The record is in {record}." in done.output
     assert "100 to 101 imgs/s" in done.output
     assert "not measured: interrupted" in done.output
     kept = load_report(record.read_text())

@@ -133,7 +133,8 @@ def test_a_tuning_that_is_interrupted_keeps_what_it_has(
     record, tuned = tmp_path / "record.json", tmp_path / "tuned.json"
     done = tune(photos, "--pipelines", "1,2", "--json", record, "-o", tuned)
     assert done.exit_code == 0, done.output
-    assert "interrupted: the results of 2 of 4 settings are saved" in done.stdout
+    assert "interrupted: 2 of 4 settings measured\n" in done.stdout
+    assert f"The record is in {record}.\n" in done.stdout
     kept = load_report(record.read_text())
     assert len(kept.measurements) == 2
     assert load_graph(tuned.read_text()).settings.pipelines == 2
@@ -166,6 +167,7 @@ def test_one_that_is_interrupted_before_anything_else_was_tried(
     done = tune(photos, "--pipelines", "1,2", "--seconds", "20")
     assert done.exit_code == 0, done.output
     assert "imgs/s (unchanged: no other setting was tried)" in done.stdout
+    assert "No record was written. Pass --json FILE to store the results.\n" in done.stdout
 
 
 def test_a_long_round_by_itself_has_no_interval(capsys: pytest.CaptureFixture[str]) -> None:

@@ -299,7 +299,10 @@ def write_record(
     picture: str | None,
     plot: Callable[[], Figure] | None = None,
 ) -> None:
-    """Write the record and its chart, if requested. Raises SaveError if that fails."""
+    """Write the record and its chart, if requested. Raises SaveError if that fails.
+
+    After an interrupted run, the path of the record is printed.
+    """
     from workbench.bench.records.record import dump_report
     from workbench.files import write_text
 
@@ -307,10 +310,13 @@ def write_record(
         write_text(record, dump_report(report))
     if picture and any(row.rounds for row in report.measurements):
         write_figure((plot or report.plot)(), picture)
+    if report.extra.get("interrupted"):
+        without = "No record was written. Pass --json FILE to store the results."
+        click.echo(f"The record is in {record}." if record else without)
 
 
 def print_interrupted(report: Report) -> None:
-    """Print how many results of an interrupted run were saved."""
+    """Print how much of an interrupted run was measured."""
     from workbench.bench.records.report_text import interrupted_text
 
     if words := interrupted_text(report):

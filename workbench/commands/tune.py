@@ -164,7 +164,7 @@ def tune(
         click.echo(describe_ineffective(knob))
     if "interrupted" in report.extra:
         tried = len({row.config for row in report.measurements})
-        click.echo(f"interrupted: the results of {tried} of {len(grid)} settings are saved")
+        click.echo(f"interrupted: {tried} of {len(grid)} settings measured")
     options.write(report)
     best = best_measurement(report)
     own = unchanged_note(report, run.base) if best.config == run.base else ""

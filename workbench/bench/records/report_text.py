@@ -89,8 +89,8 @@ def interrupted_text(report: Report) -> str:
     count = sum(bool(row.rounds) for row in report.measurements)
     stages = stages_of(report.extra)
     if not count and stages and (alone := sum(s.alone is not None for s in stages.stages)):
-        return f"interrupted: {alone} operators measured alone and stored; the pipeline was not"
-    return f"interrupted: {count} of {len(report.measurements)} measured and stored"
+        return f"interrupted: {alone} operators measured alone; the pipeline was not"
+    return f"interrupted: {count} of {len(report.measurements)} measured"
 
 
 def report_text(report: Report) -> str:
