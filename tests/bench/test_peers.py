@@ -123,7 +123,8 @@ def test_a_peer_that_is_not_installed_is_a_row_that_says_so(
     assert control.config.settings == dali.config.settings
     assert [ratio.theirs for ratio in report.ratios] == [control.name]
     assert [row.config.program for row in rows] == list(PEERS)
-    assert {row.reason for row in rows} == {"not measured: torch is not installed"}
+    missing = "not measured: torch is not installed: pip install torch"
+    assert {row.reason for row in rows} == {missing}
     assert report.extra.keys() == {"copied_bytes"}
 
 

@@ -491,7 +491,7 @@ def test_a_slow_file_is_named_with_what_it_costs() -> None:
     assert one.adds == pytest.approx(46.0), "50 ms instead of 4: the other threads wait"
     assert found.blocked > 0.1
     assert found.without_slow > 1.2
-    assert "1 (1.0%) take 2 times that or more" in found.text()
+    assert "1 (1.0%) take 2 times that or more. If these took the median" in found.text()
 
 
 def test_where_none_is_slow_it_says_so() -> None:

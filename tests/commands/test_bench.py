@@ -129,6 +129,12 @@ def test_pipelines_side_by_side_are_measured(photos: Path, tmp_path: Path) -> No
     assert "5 is not in the range 1<=x<=4" in refused.output
 
 
+def test_a_number_out_of_range_is_refused_with_the_option_that_was_typed(photos: Path) -> None:
+    refused = run("bench", "imagenet-eval", "--data", photos, "--threads", 100_000)
+    assert refused.exit_code == 2
+    assert "'--threads': 100000 is not in the range 1<=x<=1024" in refused.output
+
+
 def test_the_regime_can_be_chosen_and_a_knob_without_effect_is_told(
     photos: Path, tmp_path: Path
 ) -> None:

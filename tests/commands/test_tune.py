@@ -175,7 +175,7 @@ def test_a_long_round_by_itself_has_no_interval(capsys: pytest.CaptureFixture[st
     long = replace(short, rounds=(replace(short.rounds[0], seconds=6.0),), label="confirmed")
     print_rows(report(short, long))
     first, second = (line for line in capsys.readouterr().out.splitlines() if "imgs/s" in line)
-    assert first.endswith("2 rounds, precise)")
+    assert first.endswith("2 rounds)"), "two rounds are not precise"
     assert second.startswith("confirmed")
     assert second.endswith("; one round of 6 s)")
 

@@ -67,8 +67,16 @@ OPERATORS = "operators"
     show_default=True,
     help="Measure decoding alone, the whole pipeline, or both.",
 )
-@click.option("--batch-size", type=click.IntRange(1), help="Overrides the batch size of the graph.")
-@click.option("--threads", type=click.IntRange(1), help="Overrides the threads of the graph.")
+@click.option(
+    "--batch-size",
+    type=click.IntRange(*SETTINGS["batch_size"]),
+    help="Overrides the batch size of the graph.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(*SETTINGS["num_threads"]),
+    help="Overrides the threads of the graph.",
+)
 @click.option(
     "--pipelines",
     type=click.IntRange(*SETTINGS["pipelines"]),

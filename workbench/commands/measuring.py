@@ -276,8 +276,8 @@ def print_rows(report: Report, rows: Sequence[Measurement] | None = None) -> Non
             how = f"{row.config.settings}; one round of {row.rounds[0].seconds:.0f} s"
         else:
             how = (
-                f"{row.spread_text}; {row.config.settings}; {len(row.rounds)} rounds, "
-                f"{'precise' if row.stop_reason == 'precise' else 'stopped by the time budget'}"
+                f"{row.spread_text}; {row.config.settings}; {len(row.rounds)} rounds"
+                f"{', ' * bool(row.ending)}{row.ending}"
             )
         click.echo(f"{row.name:34} {row.rate_text} ({how})")
         for words in row.notes:

@@ -197,7 +197,7 @@ def _require_usable(peer: Peer, devices: Sequence[DecodeDevice], data: Datasets)
     if peer.device not in devices:
         raise EngineError(f"it runs on {peer.device}, which was not requested with --device")
     if peer.missing:
-        raise EngineError(f"{peer.missing} is not installed")
+        raise EngineError(f"{peer.missing} is not installed: pip install {peer.missing}")
     if not data:
         raise EngineError(f"{peer.name} reads a folder, but the graph sets its own files")
 

@@ -193,6 +193,16 @@ class Measurement:
         return self.interval is not None and not self.uncertainty
 
     @property
+    def ending(self) -> str:
+        """Reason why measuring stopped, as text; "" if the precision was reached but is doubtful.
+
+        A doubtful rate is unstable, or not known within 3 %.
+        """
+        if self.stop_reason != "precise":
+            return "stopped by the time budget"
+        return "precise" * (self.within_3_percent and not self.unstable)
+
+    @property
     def figure(self) -> str:
         """Rate without its unit: ``1,234``, or ``1,180 to 1,290`` if not known within 3 %."""
         return self._figure(1)

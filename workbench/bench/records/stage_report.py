@@ -82,9 +82,9 @@ class FileTimes:
         if self.device == "mixed":
             return f"{text} (one image at a time, mixed decoding)"
         return (
-            f"{text}. Threads wait {self.blocked:.0%} of their time for the slowest image of a "
-            f"batch; without these files batches would decode {self.without_slow:.2f} "
-            "times as fast"
+            f"{text}. If these took the median time, batches would decode {self.without_slow:.2f} "
+            "times as fast. At the end of a batch, threads without an image are idle for "
+            f"{self.blocked:.0%} of the time"
         )
 
 

@@ -96,7 +96,7 @@ def ending_text(rows: tuple[Measurement, ...]) -> str:
     if not endings or endings == {None}:
         return ""
     if endings == {"precise"}:
-        return "precise enough"
+        return "precise enough" if all(row.ending for row in rows if row.rounds) else ""
     return "time limit reached" if "budget" in endings else "ended early"
 
 
@@ -260,9 +260,7 @@ def row_facts(row: Measurement) -> list[SpeedFact]:
         "GPU memory": size_text(row.gpu_bytes),
         "GPU busy": figure_text(row.gpu_busy, 0, " %"),
         "JPEG engines": figure_text(row.jpeg_busy, 0, " %"),
-        "ended": {"precise": "precise enough", "budget": "time limit reached"}.get(
-            str(row.stop_reason), "not recorded"
-        ),
+        "ended": ending_text((row,)) or "not recorded",
     }
     return [{"name": name, "value": value} for name, value in facts.items()]
 

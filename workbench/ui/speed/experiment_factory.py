@@ -19,6 +19,7 @@ from workbench.bench.experiments.scaling import (
 from workbench.bench.experiments.speed_experiment import SpeedExperiment
 from workbench.bench.experiments.stages import StageCostExperiment
 from workbench.bench.experiments.tune import TuningExperiment
+from workbench.bench.experiments.tuner_search import default_probe_allowance
 from workbench.bench.measuring.config import REGIMES, config_of
 from workbench.bench.measuring.grid import grid_for, mapping_values
 from workbench.bench.measuring.interleaved import format_duration
@@ -67,8 +68,6 @@ PEER_SECONDS = {"quick": 12.0, "usual": 30.0}
 """Time limit in seconds for each library in a comparison with peers, including loading the
 library.
 """
-_ALL_PROBED = 8
-"""Maximum number of settings at which the tuner tries every setting."""
 MOST_VALUES = 32
 _FIELDS = {
     "threads": "threads",
@@ -221,7 +220,7 @@ def _estimates(graph: Graph, machine: Machine, settings: int) -> dict[str, dict[
     devices = 1 if machine.no_gpu else 2
     counts = machine.cores.bit_length() + 1  # 1, 2, 4, ... up to the number of cores
     tuned = {
-        "tuner": _PROBE_SECONDS * min(settings, max(_ALL_PROBED, settings // 4)) + _BEST_SECONDS,
+        "tuner": _PROBE_SECONDS * default_probe_allowance(settings) + _BEST_SECONDS,
         "all": _PROBE_SECONDS * settings + _BEST_SECONDS,
     }
     found = {}
@@ -247,7 +246,8 @@ def _time_limit_text(config: MeasurementConfig, count: int) -> str:
         return ""
     batch = config.budget / ((1 + FEWEST_ROUNDS) * FEWEST_BATCHES)
     most = format_duration(count * config.limit)
-    return f"up to {most}, longer if a batch takes over {batch:.1g} s"
+    longest = f"{batch:.0f} s" if batch >= 1 else f"{1000 * batch:.0f} ms"
+    return f"up to {most} if a batch takes at most {longest}, otherwise longer"
 
 
 @cache
