@@ -23,7 +23,7 @@ from workbench.bench.measuring.grid import Grid
 from workbench.bench.measuring.interleaved import ConfigJobs
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig
-from workbench.bench.records.charts import best_measurement
+from workbench.bench.records.charts import best_measurement, best_rate
 from workbench.bench.records.record import load_report
 from workbench.cli import main
 from workbench.commands.measuring import print_rows
@@ -147,9 +147,18 @@ def test_why_the_best_is_the_graphs_own_setting() -> None:
         ((own,), "no other setting was tried"),
         ((own, own), "no other setting was tried"),
         ((own, failed), "no other setting could be measured"),
-        ((own, failed, other), "no other setting is faster"),
+        ((own, failed, other), "no faster setting was found in 2 of 72"),
     ):
-        assert unchanged_note(report(*rows), own.config) == f" (unchanged: {words})"
+        assert unchanged_note(report(*rows), own.config, 72) == f" (unchanged: {words})"
+
+
+def test_two_results_of_the_best_that_contradict_each_other_are_a_range() -> None:
+    candidate, long = measured(150.0, "candidate 1"), measured(240.0, "confirmed")
+    rate, caution = best_rate(report(long, candidate), long)
+    assert rate == "150 to 240 imgs/s"
+    assert caution.startswith("the long run had 240 imgs/s, but the rounds next to other settings")
+    close = measured(242.0, "candidate 1")
+    assert best_rate(report(long, close), long) == ("240 imgs/s", "")
 
 
 def test_one_that_is_interrupted_before_anything_else_was_tried(

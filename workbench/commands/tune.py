@@ -110,7 +110,7 @@ def tune(
     from workbench.bench.measuring.config import adopt_config
     from workbench.bench.measuring.grid import grid_for, mapping_values
     from workbench.bench.measuring.measurement import long_run_text
-    from workbench.bench.records.charts import best_measurement, equally_fast
+    from workbench.bench.records.charts import best_measurement, best_rate, equally_fast
     from workbench.catalog import load_catalog
     from workbench.emit.targets import export
     from workbench.engine.resources.machine import describe_machine
@@ -167,8 +167,11 @@ def tune(
         click.echo(f"interrupted: {tried} of {len(grid)} settings measured")
     options.write(report)
     best = best_measurement(report)
-    own = unchanged_note(report, run.base) if best.config == run.base else ""
-    click.echo(f"best: {best.config.settings}: {best.rate_text}{long_run_text(best)}{own}")
+    own = unchanged_note(report, run.base, len(grid)) if best.config == run.base else ""
+    rate, caution = best_rate(report, best)
+    click.echo(f"best: {best.config.settings}: {rate}{long_run_text(best)}{own}")
+    if caution:
+        click.echo(f"caution: {caution}")
     if equal := equally_fast(report, best):
         click.echo(equal)
     tuned = adopt_config(graph, best.config)
@@ -179,11 +182,15 @@ def tune(
         click.echo(f"{write_text(script, export(tuned).main.text)}{same}")
 
 
-def unchanged_note(report: Report, base: Config) -> str:
-    """Return a note in parentheses with the reason why the graph's own setting is the best."""
+def unchanged_note(report: Report, base: Config, settings: int) -> str:
+    """Return a note in parentheses with the reason why the graph's own setting is the best.
+
+    ``settings`` is the number of settings of the grid.
+    """
     others = [row for row in report.measurements if row.config != base]
     if any(row.rounds for row in others):
-        return " (unchanged: no other setting is faster)"
+        tried = len({row.config for row in report.measurements if row.rounds})
+        return f" (unchanged: no faster setting was found in {tried} of {settings})"
     what = "no other setting could be measured" if others else "no other setting was tried"
     return f" (unchanged: {what})"
 

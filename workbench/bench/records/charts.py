@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Literal
 from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import (
     Measurement,
+    rate_figure,
     rate_unit,
 )
-from workbench.bench.measuring.stats import Interval, paired_ratio
+from workbench.bench.measuring.stats import WITHIN, Interval, paired_ratio
 from workbench.bench.records.operator_report import (
     COSTS,
     OTHER_PIXELS,
@@ -78,6 +79,36 @@ def best_measurement(report: Report) -> Measurement:
     if not rows:
         raise EngineError("This record has no results. Measure again.")
     return max(rows, key=lambda row: row.rate)
+
+
+def contradicting_row(report: Report, best: Measurement) -> Measurement | None:
+    """Return the interleaved row of the tuner's choice if it contradicts the long run, else None.
+
+    The intervals contradict each other if they do not overlap and are more than 3 % apart.
+    """
+    for row in report.measurements:
+        if row.probe or row.confirmed or row.config != best.config or not best.confirmed:
+            continue
+        if row.interval and best.interval:
+            low, high = sorted((row.interval, best.interval), key=lambda one: one.median)
+            return row if high.low > (1 + WITHIN) * low.high else None
+    return None
+
+
+def best_rate(report: Report, best: Measurement) -> tuple[str, str]:
+    """Return the rate of the best setting as text, and a caution or "".
+
+    If its two results contradict each other, the rate is the range over both.
+    """
+    row = contradicting_row(report, best)
+    if row is None or row.interval is None or best.interval is None:
+        return best.rate_text, ""
+    ends = [end for one in (row.interval, best.interval) for end in (one.low, one.high)]
+    low, high = (rate_figure(end, best.config.frames) for end in (min(ends), max(ends)))
+    return f"{low} to {high} {rate_unit(best.config.frames)}", (
+        f"the long run had {best.rate_text}, but the rounds next to other settings had "
+        f"{row.rate_text}: the speed of the machine changed. Tune again while no other program runs"
+    )
 
 
 def equally_fast(report: Report, best: Measurement) -> str:

@@ -8,7 +8,12 @@ from workbench.bench.measuring.config import Config
 from workbench.bench.measuring.grid import Grid, knob_values
 from workbench.bench.measuring.measurement import long_run_text
 from workbench.bench.measuring.stats import paired_ratio
-from workbench.bench.records.charts import best_measurement, equally_fast, heat_map
+from workbench.bench.records.charts import (
+    best_measurement,
+    best_rate,
+    equally_fast,
+    heat_map,
+)
 from workbench.errors import EngineError
 from workbench.ui.contract.speed_payloads import HeatCell, HeatPanel, MeasuredOn, TuneView
 from workbench.ui.speed.chart_payloads import marked_as_partial
@@ -51,6 +56,7 @@ def _view(
     failed = list(dict.fromkeys(row.reason for row in report.measurements if row.reason))
     idle = report.extra.get("sweep", {}).get("no_effect", ())
     record = report.extra.get("tune", {})
+    figure, caution = best_rate(report, best) if best else ("", "")
     return {
         "on": [on],
         "panels": panels,
@@ -58,13 +64,13 @@ def _view(
             (cell["rate"] or 0.0 for panel in panels for cell in panel["cells"]), default=0
         ),
         "best": best.config.settings if best else "",
-        "figure": best.rate_text if best else "",
+        "figure": figure,
         "interval": best.spread_text if best else "",
         "gain": _gain(report, best),
         "tried": _tried(report, grid, best),
         "notes": [
             *(words for words in (record.get("headroom"), record.get("stopped")) if words),
-            *filter(None, [equally_fast(report, best) if best else ""]),
+            *filter(None, [caution, equally_fast(report, best) if best else ""]),
             *map(describe_ineffective, idle),
             *failed[:5],
             *([f"and {len(failed) - 5} more reasons, in the record"] if len(failed) > 5 else []),
@@ -120,7 +126,7 @@ def _gain(report: Report, best: Measurement | None) -> str:
     turned = [row for row in report.measurements if not row.probe and not row.confirmed]
     best = next((row for row in turned if row.config == best.config), best)
     if own is best:
-        return "no settings were faster than the graph's settings at the time"
+        return "no settings were found that are faster than the graph's settings at the time"
     gain = paired_ratio(best.imgs_per_s, own.imgs_per_s)
     ends = f", {gain.low:.2f} to {gain.high:.2f}" if gain.is_known else ""
     return (
