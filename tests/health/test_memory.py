@@ -19,6 +19,7 @@ from workbench.errors import DataError
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.resolved import resolve
 from workbench.health.memory import RETURN_FREED, MemoryEstimate, estimate_memory
+from workbench.health.memory_model import ImageSize
 from workbench.sources import open_dataset
 
 RUN = """
@@ -95,6 +96,27 @@ def test_an_image_beyond_the_limit_of_pillow_is_the_largest(tmp_path: Path) -> N
     found = estimate(wb.load_recipe("imagenet-train"), folder)
     assert found.largest[0] == ("giant.png", 20_000, 15_000)
     assert found.without_header == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "side", "copies"),
+    [("JPEG", 13_377, 1), ("JPEG", 13_378, 2), ("PNG", 100, 2), ("TIFF", 20_000, 1)],
+)
+def test_opencv_decodes_with_a_second_copy(kind: str, side: int, copies: int) -> None:
+    assert ImageSize(side * side, "a", side, side, 1, kind).copies == copies
+
+
+def test_the_copies_of_the_decoder_are_listed(tmp_path: Path) -> None:
+    folder = make_photos(tmp_path / "photos", [(80, 60)] * 3)
+    graph = set_setting(wb.load_recipe("imagenet-train"), batch_size=4, num_threads=1)
+    jpeg = estimate(graph, folder)
+    (folder / "giant.png").write_bytes(png_header(4000, 3000))
+    found = estimate(graph, folder)
+    assert ("copies of the decoder", "", "cpu") in [row[:3] for row in found.table()]
+    assert jpeg.copies[1] == 80 * 60 * 3
+    assert found.copies[1] == 2 * 4000 * 3000 * 3
+    cropped = wb.read(folder).decoders.image_random_crop().resize(size=(8, 8))
+    assert estimate(cropped, folder, num_threads=1).copies[1] == 3.5 * 4000 * 3000 * 3
 
 
 def test_remedies_have_the_peaks_of_the_changed_graph(tmp_path: Path) -> None:

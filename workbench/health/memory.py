@@ -29,6 +29,7 @@ from workbench.health.memory_model import (
     PortTypes,
     Side,
     decoded_ports,
+    decoder_copies,
     peaks_of,
     port_bytes,
     retained_bytes,
@@ -92,6 +93,9 @@ class MemoryEstimate:
     pipelines: int = 1
     """Number of pipelines of the graph. All bytes are those of one pipeline."""
     remedies: tuple[Remedy, ...] = ()
+    copies: tuple[int, int] = (0, 0)
+    """Bytes of the copies that the threads need while they decode on the CPU, for the typical and
+    the worst batch."""
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -121,7 +125,7 @@ class MemoryEstimate:
         return ""
 
     def table(self) -> list[tuple[str, str, Side, int | None, int | None]]:
-        """Return name, node id, device, typical and worst bytes of the peaks and of each node.
+        """Return name, node id, device, typical and worst bytes of the peaks, copies and each node.
 
         Nodes with less than 0.05 MiB, such as random numbers, are not listed.
         """
@@ -129,6 +133,8 @@ class MemoryEstimate:
         for side, peak in self.worst.items():
             name = "peak of the process" if side == "cpu" else "peak of the GPU"
             rows.append((name, "", side, self.typical[side], peak))
+        if self.copies[1] >= _LISTED:
+            rows.append(("copies of the decoder", "", "cpu", *self.copies))
         rows += [
             (row.node, row.node, row.side, row.typical, row.worst)
             for row in self.nodes
@@ -270,6 +276,7 @@ def estimate_memory(
         count - len(images),
         settings.pipelines,
         tuple(_remedies(resolved, images, types)),
+        (decoder_copies(resolved, some[len(some) // 2 :]), decoder_copies(resolved, worst)),
     )
 
 
@@ -288,7 +295,9 @@ def _read_headers(
                 if header is not None:
                     width, height = header.upright
                     images.append(
-                        ImageSize(width * height, sample.name, width, height, sample.size)
+                        ImageSize(
+                            width * height, sample.name, width, height, sample.size, header.format
+                        )
                     )
             except OSError:
                 continue  # `check` reports the reason

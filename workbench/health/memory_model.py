@@ -29,6 +29,12 @@ thread (``device_memory_padding`` of DALI).
 """
 _GPU_DECODER_BATCHES = 1.7
 """Decoded batches that a mixed decoder needs in addition, at most (0.7 to 1.7 on an H200)."""
+_LARGEST_JPEG = 2**29
+"""Decoded bytes above which libjpeg-turbo refuses a JPEG, which OpenCV then decodes (DALI 2.4)."""
+_CROP_BLOCKS = 1.5
+"""Bytes of DALI's memory pool for random crops of other sizes, per byte of an image that OpenCV
+decodes (measured: up to 1.5 in 24 batches of a 20,000 x 15,000 JPEG).
+"""
 _POOLED = 32 * 2**20
 """Size in bytes from which DALI allocates buffers in a memory pool of its own."""
 
@@ -43,6 +49,18 @@ class ImageSize(NamedTuple):
     width: int
     height: int
     nbytes: int
+    format: str = "JPEG"
+
+    @property
+    def copies(self) -> int:
+        """Decoded images that a thread needs while it decodes the image on the CPU.
+
+        OpenCV needs a second one to swap red and blue.
+        """
+        own = self.format == "TIFF" or (
+            self.format in ("JPEG", "MPO") and 3 * self.pixels <= _LARGEST_JPEG
+        )
+        return 1 if own else 2
 
 
 PortTypes = dict[tuple[int, int], Mapping[Port, TensorType]]
@@ -150,7 +168,7 @@ def peaks_of(
 
     DALI runs the operators of a batch one after the other, before those of the next batch, and
     frees a buffer after its last use. The caller still has the previous batch, and finished batches
-    wait in the queue. Each thread that decodes on the CPU has a second copy of its image. Mixed
+    wait in the queue. Each thread that decodes on the CPU has copies of its image. Mixed
     decoding may decode the next batch while the GPU finishes this one.
     """
     decoded = decoded_ports(resolved)
@@ -162,7 +180,8 @@ def peaks_of(
         }
         if side == "cpu":
             parts = _pooled_buffers(resolved, here)
-            parts += [_process(resolved), _ENCODED_BATCHES * encoded, *_copies(resolved, images)]
+            parts += [_process(resolved), _ENCODED_BATCHES * encoded]
+            parts.append(decoder_copies(resolved, images))
         else:
             parts = [_buffers(resolved, here), *(here[port] for port in decoded if port in here)]
             parts += _decoder_buffers(resolved, here)
@@ -215,10 +234,28 @@ def _buffers(resolved: ResolvedGraph, sizes: Mapping[Port, int | None]) -> int |
     return sum_known((_working_set(resolved, sizes), *outputs))
 
 
+def decoder_copies(resolved: ResolvedGraph, images: Sequence[ImageSize]) -> int:
+    """Return the bytes of the copies that the threads need while they decode on the CPU.
+
+    Libjpeg-turbo decodes only the crop of ``image_random_crop``, OpenCV the whole image.
+    """
+    cropped = [
+        image.pixels * (resolved.types[port].channels or 3)
+        for port in decoded_ports(resolved)
+        if port in resolved.types and side_of(resolved, port) == "cpu"
+        if resolved.graph.node(port.node).op == "decoders.image_random_crop"
+        for image in images
+        if image.copies > 1
+    ]
+    largest = max(cropped, default=0)
+    blocks = int(_CROP_BLOCKS * largest) if largest >= _POOLED else 0
+    return sum(_copies(resolved, images)) + blocks
+
+
 def _copies(resolved: ResolvedGraph, images: Sequence[ImageSize]) -> list[int]:
-    """Return the bytes of the largest images, one for each thread that decodes on the CPU."""
+    """Return the bytes of the largest copies, for one image of each thread that decodes."""
     threads = resolved.graph.settings.num_threads or 1
-    largest = sorted((image.pixels for image in images), reverse=True)[:threads]
+    largest = sorted((image.copies * image.pixels for image in images), reverse=True)[:threads]
     return [
         pixels * (resolved.types[port].channels or 3)
         for port in decoded_ports(resolved)

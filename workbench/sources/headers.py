@@ -122,12 +122,13 @@ def upright_size(image: Image.Image) -> tuple[int, int]:
 
 
 class ImageHeader(NamedTuple):
-    """Width and height of an encoded image, and its EXIF orientation."""
+    """Width and height of an encoded image, its EXIF orientation, and Pillow's name of its format."""
 
     upright: tuple[int, int]
     """Width and height after EXIF rotation."""
     orientation: int
     """EXIF orientation from 1 to 8, or 1 if it is missing or unreadable."""
+    format: str = ""
 
     @property
     def stored(self) -> tuple[int, int]:
@@ -146,7 +147,8 @@ def image_header(sample: Sample) -> ImageHeader | None:
         try:
             with Image.open(io.BytesIO(content)) as image:
                 turn = orientation(image)
-                return ImageHeader(upright_size(image), turn if turn in range(1, 9) else 1)
+                turn = turn if turn in range(1, 9) else 1
+                return ImageHeader(upright_size(image), turn, image.format or "")
         except (OSError, SyntaxError, ValueError, Image.DecompressionBombError):
             if len(content) < count:
                 break
