@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 import signal
+import struct
 import subprocess
 import threading
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,15 +25,18 @@ from workbench.catalog import load_catalog
 from workbench.emit.core.code import Code
 from workbench.emit.targets import Export, export
 from workbench.engine import Engine
+from workbench.engine.file_checks.usable_data import UsableData, describe_left_out
+from workbench.engine.reading.encoded_images import reject_reason
 from workbench.errors import CancelledError, DataError, GraphFaultsError, WorkerTimeoutError
 from workbench.graph import Graph, load_recipe
 from workbench.graph.edits.edit import set_arg
+from workbench.health.check import check_folder
 from workbench.preview import PreviewRequest, exported_script, preview_batch
 from workbench.preview import verify as module
 from workbench.preview.exported_script import ExportedScript, _script_error
 from workbench.preview.verify import Deviation, Verification, Verifier, deviation, verify
 from workbench.roots import Roots
-from workbench.sources import open_datasets
+from workbench.sources import open_dataset, open_datasets
 
 COUNT = 4
 
@@ -236,6 +242,23 @@ def test_bad_files_are_left_out_and_named(
     left_out, last = report.lines()
     assert left_out.startswith("2 bad files excluded: class/00")
     assert last == "identical: 4 of 4"
+
+
+def test_an_image_too_large_for_the_preview_is_left_out_and_is_not_bad(tmp_path: Path) -> None:
+    data = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(data, "PNG")
+    head = b"IHDR" + struct.pack(">II", 20_000, 15_000) + data.getvalue()[24:29]
+    giant = data.getvalue()[:12] + head + struct.pack(">I", zlib.crc32(head))
+    (tmp_path / "giant.png").write_bytes(giant + data.getvalue()[33:])
+    (tmp_path / "small.png").write_bytes(data.getvalue())
+    (file,) = check_folder(tmp_path, full=False).files
+    assert (file.file, file.level) == ("giant.png", "unusual")
+    assert "the preview shows at most 268,435,456" in file.reason
+    assert file.reason in str(reject_reason((tmp_path / "giant.png").read_bytes()))
+    for for_preview in (False, True):
+        usable = UsableData({"data": open_dataset(tmp_path)}, for_preview=for_preview)
+        assert usable.exclude_bad(full=False) is for_preview
+        assert describe_left_out(usable.excluded).startswith("1 file excluded" * for_preview)
 
 
 def test_an_empty_folder_is_told_as_in_the_preview(tmp_path: Path, engine: Engine) -> None:

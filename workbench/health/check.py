@@ -27,7 +27,11 @@ from workbench.engine.file_checks.file_check_pool import check_each, check_outsi
 from workbench.engine.protocol.exit_status import printable
 from workbench.engine.protocol.heartbeat import warn_of_silence
 from workbench.engine.protocol.progress import count_bar, with_progress_bar
-from workbench.engine.reading.encoded_images import open_image, pillow_warnings_ignored
+from workbench.engine.reading.encoded_images import (
+    large_image,
+    open_image,
+    pillow_warnings_ignored,
+)
 from workbench.engine.reading.findings import KINDS, LINE_BREAK, CheckedFile, Finding, Level
 from workbench.engine.resources.machine import usable_cores
 from workbench.errors import CancelledError, DataError
@@ -414,8 +418,8 @@ def _digest(sample: Sample) -> bytes:
 #
 #     $XDG_CACHE_HOME/dali-workbench/checks/<hash of the folder>-full.jsonl
 
-_VERSION = 2
-"""Version of cached results. Increase it when checks find more in unchanged files."""
+_VERSION = 3
+"""Version of cached results. Increase it when checks of unchanged files find something else."""
 
 
 def cache_folder() -> Path:
@@ -531,7 +535,7 @@ def _picture(sample: Sample | None) -> str:
             return ""
         with sample.open() as file, pillow_warnings_ignored():
             image = open_image(file)
-            if isinstance(image, Finding):
+            if isinstance(image, Finding) or large_image(image):
                 return ""
             image.draft("RGB", (_SIDE, _SIDE))
             small = ImageOps.exif_transpose(image)

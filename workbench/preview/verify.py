@@ -89,7 +89,7 @@ class Verification:
     """Number of compared samples, and number of samples that are identical in every output.
 
     ``deviations`` has one entry for each output of a sample that differs. If the comparison ended
-    early, ``failure`` is the reason. Both programs ran without the bad files ``left_out``. ``note``
+    early, ``failure`` is the reason. Both programs ran without the files ``left_out``. ``note``
     names the likely cause of deviations in a loader's last batch.
 
     ::
@@ -137,7 +137,9 @@ class Verification:
             found.append(f"{describe_left_out(self._missing)}; the exported program stops at one")
             return [*found, f"equal for the other files: {self.identical} of {self.samples}"]
         if self.left_out:
-            found.append(f"{describe_left_out(self.left_out)}; an exported program stops at one")
+            bad = any(one.level == "bad" for one in self.left_out)
+            stops = "; an exported program stops at a bad one" * bad
+            found.append(f"{describe_left_out(self.left_out)}{stops}")
         return [*found, f"identical: {self.identical} of {self.samples}"]
 
     def to_frame(self) -> Any:
@@ -229,6 +231,7 @@ class Verifier:
             {name: each for name, each in self.data.items() if name in read},
             self._roots,
             progress.on_silence,
+            for_preview=True,
         )
         progress(0.0, "looking for bad files")
         self._exclude_bad(usable, full=False)

@@ -122,7 +122,7 @@ def upright_size(image: Image.Image) -> tuple[int, int]:
 
 
 class ImageHeader(NamedTuple):
-    """Width and height of an encoded image, its EXIF orientation, and Pillow's name of its format."""
+    """Size, EXIF orientation and format of an encoded image; the format is Pillow's name."""
 
     upright: tuple[int, int]
     """Width and height after EXIF rotation."""

@@ -22,6 +22,7 @@ from workbench.engine.build.pipelines import plain_reason
 from workbench.engine.protocol.registry import task
 from workbench.engine.reading.encoded_images import (
     corruption_reason,
+    large_image,
     misread_reason,
     open_image,
     targets_fit,
@@ -100,6 +101,8 @@ def _image_findings(image: ImageFile.ImageFile, file: Sample) -> Iterator[Findin
     ending = file.nbytes is not None or file.name.lower().endswith(_ENDINGS.get(kind, ("",)))
     if not ending:
         yield Finding("wrong ending", f"{kind}, but the file has another extension")
+    if large := large_image(image):
+        yield large
     mode = image.mode
     if mode.startswith(("I", "F")) or "16" in str(image.tile and image.tile[0].args):
         yield Finding("16 bit", f"more than 8 bits a channel (Pillow's mode {mode})")

@@ -38,14 +38,18 @@ class UsableData:
         datasets: Datasets,
         roots: Roots | None = None,
         on_silence: Callable[[bool], None] = warn_of_silence,
+        *,
+        for_preview: bool = False,
     ) -> None:
         """Files outside the ``roots`` are excluded too, unless ``roots`` is None.
 
+        ``for_preview`` also excludes images that are too large for the preview.
         ``on_silence`` is as for ``Engine``, and is used for the workers that check files.
         """
         self.given = datasets
         self.roots = roots
         self._on_silence = on_silence
+        self._for_preview = for_preview
         self.datasets = datasets
         """The datasets without their bad files."""
         self.misread: dict[str, Finding] = {}
@@ -79,7 +83,8 @@ class UsableData:
             roots = None if dataset.in_memory else self.roots
             for one in check_each(files, full, stop, roots, self._on_silence):
                 count += 1
-                if one.level == "bad":
+                large = any(finding.kind == "large" for finding in one.findings)
+                if one.level == "bad" or (large and self._for_preview):
                     known[one.file] = one
                 for finding in one.findings:
                     if finding.kind in MISREAD:
@@ -122,4 +127,5 @@ def describe_left_out(files: tuple[CheckedFile, ...]) -> str:
     named = [f"{one.file} ({one.reason})" for one in files[:_NAMED]]
     if len(files) > _NAMED:
         named.append(f"and {len(files) - _NAMED:,} more, which `workbench check` names")
-    return f"{len(files):,} bad file{'s' * (len(files) != 1)} excluded: {', '.join(named)}"
+    bad = " bad" * all(one.level == "bad" for one in files)
+    return f"{len(files):,}{bad} file{'s' * (len(files) != 1)} excluded: {', '.join(named)}"

@@ -23,9 +23,13 @@ from workbench.engine.reading.findings import KINDS, Finding
 from workbench.sources import Sample, upright_size
 from workbench.sources.headers import LAST_UPRIGHT, orientation
 
-PIXEL_LIMIT = 2**28
-"""Number of pixels (0.8 GB decoded) above which a file is treated as a decompression bomb. Phone
-photos have up to 200 million; Pillow's own error limit is 179 million.
+DECODER_LIMIT = 2**30
+"""Maximum number of pixels that DALI's CPU decoders decode: the limit of OpenCV (DALI 2.4)."""
+_PILLOW_LIMIT = 2 * 89_478_485
+"""Maximum number of pixels that ``Image.open`` accepts by default."""
+PREVIEW_LIMIT = 2**28
+"""Maximum number of pixels of a file in the preview (0.8 GB decoded). Phone photos have up to 200
+million.
 """
 
 _SMALLER = "Make the image smaller, cut it into tiles, or remove it from the data"
@@ -51,10 +55,24 @@ _HEAD = 512
 def reject_reason(data: bytes, with_pillow: bool = False) -> str | None:
     """Return why DALI must not decode these bytes, or None. Only the header is read (about 0.1 ms).
 
-    If ``with_pillow``, the check is for Pillow's decoder instead of DALI's.
+    If ``with_pillow``, the check is for Pillow's decoder instead of DALI's. Files beyond
+    ``PREVIEW_LIMIT`` are rejected too, although exported programs decode them.
     """
-    found = open_image(io.BytesIO(data), with_pillow)
-    return found.reason if isinstance(found, Finding) else None
+    opened = open_image(io.BytesIO(data), with_pillow)
+    found = opened if isinstance(opened, Finding) else large_image(opened)
+    return found.reason if found else None
+
+
+def large_image(image: ImageFile.ImageFile) -> Finding | None:
+    """Return a finding if an image is too large for the preview."""
+    width, height = image.size
+    if width * height <= PREVIEW_LIMIT:
+        return None
+    return Finding(
+        "large",
+        f"{width} x {height} pixels: the preview shows at most {PREVIEW_LIMIT:,}, but exported "
+        "programs and measurements decode it",
+    )
 
 
 def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile | Finding:
@@ -86,10 +104,11 @@ def open_image(file: BinaryIO, with_pillow: bool = False) -> ImageFile.ImageFile
         unknown = isinstance(error, UnidentifiedImageError)
         return Finding("not an image", "not an image" if unknown else str(error) or "no image")
     width, height = image.size
-    if width * height > PIXEL_LIMIT:
+    limit, whose = (_PILLOW_LIMIT, "Pillow") if with_pillow else (DECODER_LIMIT, "DALI's decoders")
+    if width * height > limit:
         words = (
-            f"decompression bomb: its header claims {width} x {height} pixels; the limit "
-            f"is {PIXEL_LIMIT:,}. {_SMALLER}"
+            f"decompression bomb: its header claims {width} x {height} pixels; the limit of "
+            f"{whose} is {limit:,}. {_SMALLER}"
         )
         return Finding("bomb", words)
     if image.format not in DECODABLE and not with_pillow:

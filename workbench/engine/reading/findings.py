@@ -31,6 +31,7 @@ KINDS: dict[str, Level] = {
     "wrong pixels": "damaged",
     "not finite": "damaged",
     "annotated size": "damaged",
+    "large": "unusual",
     "wrong ending": "unusual",
     "16 bit": "unusual",
     "palette": "unusual",

@@ -139,7 +139,8 @@ def _without_texts(graph: Graph, data: Datasets) -> What:
 
 def _without(report: Verification) -> str:
     count = len(report.left_out)
-    return f" without {count:,} bad file{'s' * (count != 1)}"
+    bad = " bad" * all(one.level == "bad" for one in report.left_out)
+    return f" without {count:,}{bad} file{'s' * (count != 1)}"
 
 
 def _found(report: Verification) -> VerifiedEntry:
