@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import workbench as wb
-from tests.bench.fakes import MACHINE, measured, rounds
+from tests.bench.fakes import MACHINE, measured, report, rounds
 from tests.block_graphs import branching_graph
 from tests.helpers import chain_graph, with_settings
 from tests.thorough import one_in
@@ -26,6 +26,7 @@ from workbench.bench.experiments.stage_verdict import (
     function_costs,
     make_stage_report,
     row_without,
+    separate_operators_report,
 )
 from workbench.bench.experiments.stages import (
     CachedBatchJob,
@@ -39,6 +40,7 @@ from workbench.bench.measuring.config import Config, nodes_after_decoders
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import COARSE_CONFIG, MeasurementConfig
 from workbench.bench.records.record import WHOLE, dump_report, load_report
+from workbench.bench.records.report_text import interrupted_text
 from workbench.bench.records.stage_report import (
     CEILING,
     FunctionCost,
@@ -246,6 +248,13 @@ def test_no_verdict_where_two_stages_cannot_be_distinguished() -> None:
     unstable = "Unstable: the rounds of up to decode do not agree."
     assert verdict(flagged).advice == f"{unstable} {AGAIN}"
     assert verdict(flagged[:1] + rows()[1:]).bottleneck == "decode", "it dominates"
+
+
+def test_an_interrupt_before_the_pipeline_counts_the_operators_alone() -> None:
+    costs = [StageCost("flip", "operator", "cpu", None, alone) for alone in (1.0, 2.0, None)]
+    found = asdict(separate_operators_report(costs, 3.0, "Interrupted."))
+    words = interrupted_text(report(extra={"stages": found, "interrupted": True}))
+    assert words == "interrupted: 2 operators measured alone; the pipeline was not"
 
 
 def test_a_cached_batch_is_never_told_to_be_slower() -> None:

@@ -148,7 +148,7 @@ function RewriteProgress({ view }: { view: RewritesView }) {
               <span class="wb-speed-wraps" title={one.law}>
                 {one.title}
                 {one.rejected && <br />}
-                <small>{one.rejected && `not proposed: ${one.rejected}`}</small>
+                <small>{one.rejected && (isUnmeasured(one.rejected) ? "" : "not proposed: ") + one.rejected}</small>
               </span>,
               one.kind,
               <span>

@@ -136,7 +136,8 @@ function StageSum({ name, value, children }: { name: string; value: string; chil
 
 function ms(value: number | null): string {
   if (value === null) return "not measured";
-  return value.toFixed(Math.abs(value) < 10 ? 2 : 1).replace("-", "−");
+  const size = Math.abs(value);
+  return value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0).replace("-", "−");
 }
 
 /** Return the name of a stage, with its operator if it differs: `color (color_twist)`. */
