@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -239,6 +240,23 @@ def test_each_step_has_the_time_that_is_left() -> None:
         start, *rounds, end = group.allowed
         assert (start, end) == (50.0, math.inf)
         assert all(50.0 < seconds < 100.0 for seconds in rounds), "what all have left together"
+
+
+def test_all_entries_together_have_no_more_than_the_sum_of_their_times(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("workbench.bench.measuring.interleaved.time", clock)
+    slow = Script([100], on_round=lambda number: now.__setitem__(0, now[0] + 45.0))
+    entries = [
+        ConfigJobs(Config(), (slow,), f"s{i}", seconds=50.0)  # type: ignore[arg-type]
+        for i in range(2)
+    ]
+    measure(entries, MeasurementConfig(warm_up_rounds=2), threading.Event())
+    first, second = FakeWorkerGroup.made
+    assert first.allowed[:3] == [50.0, 100.0, 55.0]
+    assert second.allowed[0] == 10.0, "two rounds of 45 s are over"
 
 
 def test_several_processes_pool_their_rounds() -> None:

@@ -177,9 +177,11 @@ def bench(
     if each_operator:
         full = f"{name} {OPERATORS}" if name else ""
         runs.append(OperatorExperiment(edited, datasets, devices, name=full, **options))
+        whole.is_bounded = True
     if names or each_operator:
         most = sum(run.longest() or 0.0 for run in runs)
-        click.echo(f"This takes at most {format_duration(most)}.", err=True)
+        most_text = f"{format_duration(most)} after the files are read"
+        click.echo(f"This takes at most {most_text}.", err=True)
     reports: list[Report] = []
     for run in runs:
         part = ""

@@ -99,6 +99,8 @@ class Benchmark(ComparedExperiment):
         self.devices: tuple[DecodeDevice, ...] = _as_tuple(devices)
         self.regimes: tuple[Regime, ...] = _as_tuple(regimes)
         self.peers: tuple[str, ...] = _as_tuple(peers)
+        self.is_bounded = bool(self.peers)
+        """True if a configuration is ended at its time limit, even before the fewest rounds."""
         self._searching: ComparedProgram | None = None
 
     def __repr__(self) -> str:
@@ -170,8 +172,8 @@ class Benchmark(ComparedExperiment):
     def longest(self) -> float | None:
         """Return the time limit of ``run`` in seconds, or None if unlimited. No data is read.
 
-        Without peers, starting DALI's pipelines and measuring the minimum number of rounds may take
-        longer.
+        Unless ``is_bounded``, starting DALI's pipelines and measuring the minimum number of rounds
+        may take longer.
         """
         limit = self.measurement_config.limit
         if limit is None:
@@ -218,9 +220,9 @@ class Benchmark(ComparedExperiment):
 
     @property
     def _seconds(self) -> float:
-        """Time limit in seconds for each program, or infinity without peers."""
+        """Time limit in seconds for each program, or infinity if there is none."""
         limit = self.measurement_config.limit
-        return math.inf if limit is None or not self.peers else limit
+        return math.inf if limit is None or not self.is_bounded else limit
 
     def _config_in_turns(self, usable_programs: Sequence[ComparedProgram]) -> MeasurementConfig:
         """Return the config for interleaved rounds, limited to the programs' remaining time."""

@@ -172,7 +172,7 @@ class InterleavedRun:
             entry.jobs, self._stop, entry.environments, entry.cores, *callbacks
         )
         candidate.spent = 0.0
-        group.allow(entry.seconds)
+        group.allow(min(entry.seconds, self._total_left))
         startup = group.start(lambda _: self._check_cancelled())
         candidate.startup = candidate.startup or startup
         _require_room(entry, startup.host_bytes, startup.gpu_bytes)
@@ -252,7 +252,14 @@ class InterleavedRun:
     def _seconds_left(self, candidate: ConfigMeasurement) -> float:
         """Return the seconds left for a candidate's next round. Candidates share unused time."""
         own = candidate.entry.seconds - candidate.spent
-        return max(own, sum(one.entry.seconds - one.spent for one in self._alive()))
+        shared = sum(one.entry.seconds - one.spent for one in self._alive())
+        return min(max(own, shared), self._total_left)
+
+    @property
+    def _total_left(self) -> float:
+        """Seconds until the time limits of all entries together are used, also by failed ones."""
+        limit = sum(one.entry.seconds for one in self._candidates) * (self._process + 1)
+        return limit - (time.monotonic() - self._began)
 
     def _end(self, candidate: ConfigMeasurement) -> None:
         assert candidate.group is not None
