@@ -19,14 +19,24 @@ from workbench.bench.measuring.interleaved import (
     WARM_UP_CUT,
     ConfigJobs,
     measure,
+    without_traceback,
 )
 from workbench.bench.measuring.measurement import Measurement
 from workbench.bench.measuring.measurement_config import MeasurementConfig, config_within
 from workbench.bench.measuring.worker_group import ReusableWorker
+from workbench.engine.build.pipelines import out_of_memory
 from workbench.engine.protocol.worker_process import NEXT_WORKER
-from workbench.errors import CancelledError, DataError, WorkerCrashedError
+from workbench.errors import CancelledError, DataError, EngineError, WorkerCrashedError
 
 GIB = 2**30
+
+
+def test_out_of_memory_names_the_batch_size_and_the_command_that_predicts_the_memory() -> None:
+    text = without_traceback(EngineError(out_of_memory(["decode"])), 100_000)
+    assert text.startswith(
+        "Out of memory while running 'decode' with a batch size of 100,000. `workbench check GRAPH "
+        "--data DATA --memory` names a batch size that fits."
+    )
 
 
 @pytest.fixture(autouse=True)

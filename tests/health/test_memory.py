@@ -15,9 +15,10 @@ from PIL import Image
 import workbench as wb
 from benchmarks.memory_record import RUN_ON_GPU, run
 from workbench.catalog import load_catalog
-from workbench.errors import DataError
+from workbench.errors import ArgumentError, DataError
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.resolved import resolve
+from workbench.health import memory as module
 from workbench.health.memory import RETURN_FREED, MemoryEstimate, estimate_memory
 from workbench.health.memory_model import ImageSize
 from workbench.sources import open_dataset
@@ -138,14 +139,49 @@ def test_remedies_have_the_peaks_of_the_changed_graph(tmp_path: Path) -> None:
     assert halved.worst == estimate(graph, folder, batch_size=200).worst
 
 
-def test_a_batch_larger_than_the_memory_is_reported(tmp_path: Path) -> None:
+def test_a_batch_larger_than_the_memory_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "photos"
     folder.mkdir()
     (folder / "giant.png").write_bytes(png_header(60_000, 60_000))
     graph = set_setting(wb.load_recipe("imagenet-train"), batch_size=4096)
     found = wb.memory(graph, folder)
     assert re.match(r"The worst batch can need \d{5}\.\d GiB, but", found.shortage)
-    assert not wb.memory(graph, make_photos(tmp_path / "small", [(8, 6)])).shortage
+    assert found.shortage.endswith(" Make the largest images smaller.")
+    assert not found.fitting
+    small = make_photos(tmp_path / "small", [(8, 6)])
+    assert not wb.memory(graph, small).shortage
+    at_most = 512 * 2**20
+    monkeypatch.setattr(module, "usable_memory", lambda: at_most)
+    found = wb.memory(graph, small)
+    assert f"Use a batch size of {found.fitting} or less" in found.shortage
+    fits, double = (
+        wb.memory(set_setting(graph, batch_size=n), small)
+        for n in (found.fitting, 2 * found.fitting)
+    )
+    assert not fits.shortage
+    assert double.shortage
+    assert found.remedies[0].change == f"batch_size={found.fitting}"
+
+
+def test_a_remedy_names_images_and_only_those_that_cause_the_peak(tmp_path: Path) -> None:
+    graph = set_setting(wb.load_recipe("imagenet-train"), batch_size=16)
+    folder = make_photos(tmp_path / "photos", [(80, 60)] * 45 + [(2000, 1500)] * 5)
+    changes = [each.change for each in wb.memory(graph, folder).remedies]
+    assert "resize 49.jpg, 48.jpg, 47.jpg and 2 more to 80 x 60" in changes
+    Image.new("RGB", (9000, 6000)).save(folder / "giant.jpg")
+    changes = [each.change for each in wb.memory(graph, folder).remedies]
+    assert any(change.startswith("resize giant.jpg to ") for change in changes)
+    encoded = wb.memory(set_setting(wb.read(folder), batch_size=16), folder)
+    assert not any("resize" in each.change for each in encoded.remedies)
+
+
+def test_wrong_arguments_and_an_empty_folder_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="graph"):
+        wb.memory("no-such", tmp_path)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"[^.]\.$"):
+        wb.memory(wb.load_recipe("imagenet-train"), tmp_path)
 
 
 def peak_of_process(place: Path, folder: Path, variables: Mapping[str, str]) -> int:

@@ -202,6 +202,7 @@ def _print_decoders(data: str | Dataset, as_json: bool, others: str | None) -> N
     from workbench.files import write_text
     from workbench.health.decoders import decoder_coverage
 
+    require_filled(_as_dataset(data), "'DIR|LIST'")
     found = decoder_coverage(data)
     if others:
         write_text(others, "".join(f"{name}\n" for name in found.others))

@@ -12,6 +12,7 @@ from typing import Any
 import psutil
 from PIL import Image
 
+from workbench.arguments import FUNCTION, checked
 from workbench.catalog import load_catalog
 from workbench.engine.file_checks.file_check_pool import is_inside
 from workbench.engine.protocol.exit_status import printable
@@ -21,7 +22,7 @@ from workbench.graph.checks.check import require_sound
 from workbench.graph.edits.edit import set_setting
 from workbench.graph.execution.active import active_graph
 from workbench.graph.execution.dataset_parameters import parameters, with_datasets
-from workbench.graph.model import Graph
+from workbench.graph.model import GRAPH, Graph
 from workbench.graph.model.ports import output_ports
 from workbench.graph.resolved import ResolvedGraph
 from workbench.health.memory_model import (
@@ -96,6 +97,9 @@ class MemoryEstimate:
     copies: tuple[int, int] = (0, 0)
     """Bytes of the copies that the threads need while they decode on the CPU, for the typical and
     the worst batch."""
+    fitting: int = 0
+    """Largest power of two whose worst batch fits into the free memory, if this batch does not; 0
+    if none fits."""
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -110,19 +114,17 @@ class MemoryEstimate:
 
             assert not wb.memory(graph, "photos").shortage
         """
-        machine = describe_machine()
-        free = min(usable_memory(), int(psutil.virtual_memory().available))
-        limits = {"cpu": free, "gpu": int(machine.gpu_memory_gib * 2**30)}
-        for side, peak in self.worst.items():
-            needed = None if peak is None else peak + (self.retained if side == "cpu" else 0)
-            if needed is not None and limits[side] and needed > limits[side]:
-                where = "are free" if side == "cpu" else "are on the GPU"
-                return (
-                    f"The worst batch can need {needed / 2**30:.1f} GiB, but "
-                    f"{limits[side] / 2**30:.1f} GiB {where}. Use a smaller batch size, or make "
-                    "the largest images smaller."
-                )
-        return ""
+        if (found := _excess(self.worst, self.retained)) is None:
+            return ""
+        side, needed, limit = found
+        where = "are free" if side == "cpu" else "are on the GPU"
+        fix = "Make the largest images smaller"
+        if self.fitting:
+            fix = f"Use a batch size of {self.fitting} or less, or make the largest images smaller"
+        return (
+            f"The worst batch can need {needed / 2**30:.1f} GiB, but {limit / 2**30:.1f} GiB "
+            f"{where}. {fix}."
+        )
 
     def table(self) -> list[tuple[str, str, Side, int | None, int | None]]:
         """Return name, node id, device, typical and worst bytes of the peaks, copies and each node.
@@ -195,14 +197,28 @@ class MemoryEstimate:
 
 
 def as_mib(size: int | None) -> str:
-    """Format a number of bytes in MiB."""
-    return "unknown" if size is None else f"{size / 2**20:,.1f}"
+    """Format a number of bytes in MiB: integers from 10 MiB on."""
+    if size is None:
+        return "unknown"
+    return f"{size / 2**20:,.0f}" if size >= 10 * 2**20 else f"{size / 2**20:,.1f}"
 
 
+def _excess(worst: Mapping[Side, int | None], retained: int) -> tuple[Side, int, int] | None:
+    """Return the device without enough memory, the bytes needed and the bytes available."""
+    free = min(usable_memory(), int(psutil.virtual_memory().available))
+    limits = {"cpu": free, "gpu": int(describe_machine().gpu_memory_gib * 2**30)}
+    for side, peak in worst.items():
+        needed = None if peak is None else peak + (retained if side == "cpu" else 0)
+        if needed is not None and limits[side] and needed > limits[side]:
+            return side, needed, limits[side]
+    return None
+
+
+@checked(graph=GRAPH, on_progress=FUNCTION)
 def memory(
     graph: Graph,
     data: Data,
-    on_progress: Callable[[int], None] = lambda count: None,
+    on_progress: Callable[[int], None] | None = None,
     roots: Roots | None = None,
 ) -> MemoryEstimate:
     """Predict the peak memory of a graph for the typical and the worst batch, without running it.
@@ -231,7 +247,7 @@ def memory(
 def estimate_memory(
     resolved: ResolvedGraph,
     dataset: Dataset,
-    on_progress: Callable[[int], None] = lambda count: None,
+    on_progress: Callable[[int], None] | None = None,
     roots: Roots | None = None,
 ) -> MemoryEstimate:
     """Read the header of each image of a dataset and predict the memory of a pipeline.
@@ -240,8 +256,8 @@ def estimate_memory(
     """
     images, count = _read_headers(dataset, on_progress, roots)
     if not images:
-        reason = "none of its files has an image header" if count else no_files_reason(dataset)
-        raise DataError(f"The memory is unknown for {dataset}: {reason}.")
+        reason = "none of its files has an image header." if count else no_files_reason(dataset)
+        raise DataError(f"The memory is unknown for {dataset}: {reason}")
     settings = resolved.graph.settings
     size = settings.batch_size
     types: PortTypes = {}
@@ -266,29 +282,33 @@ def estimate_memory(
         if len(rows) < len(listed) or (row.worst is None and node.id not in listed):
             rows.append(row)  # of the nodes inside blocks only the unknown ones
     encoded = sum(image.nbytes for image in some) * size // len(some)
+    peaks, retained = _worst_peaks(resolved, images, types)
+    fitting = _fitting(resolved, images, types) if _excess(peaks, retained) else 0
     return MemoryEstimate(
         size,
         tuple(rows),
         peaks_of(resolved, bytes_typical, some[len(some) // 2 :], encoded),
-        _worst_peaks(resolved, images, types),
-        retained_bytes(resolved, bytes_worst, worst),
+        peaks,
+        retained,
         tuple((image.name, image.width, image.height) for image in images[:_NAMED]),
         count - len(images),
         settings.pipelines,
-        tuple(_remedies(resolved, images, types)),
+        tuple(_remedies(resolved, images, types, fitting)),
         (decoder_copies(resolved, some[len(some) // 2 :]), decoder_copies(resolved, worst)),
+        fitting,
     )
 
 
 def _read_headers(
-    dataset: Dataset, on_progress: Callable[[int], None], roots: Roots | None
+    dataset: Dataset, on_progress: Callable[[int], None] | None, roots: Roots | None
 ) -> tuple[list[ImageSize], int]:
     """Return the images by decreasing number of pixels, and the number of files."""
     images: list[ImageSize] = []
     count = 0
     with _images_of_any_size():
         for count, sample in enumerate(list_samples(dataset), 1):
-            on_progress(count)
+            if on_progress is not None:
+                on_progress(count)
             try:
                 usable = sample.path and sample.has_image and is_inside(roots, sample)
                 header = image_header(sample) if usable else None
@@ -306,37 +326,57 @@ def _read_headers(
 
 def _worst_peaks(
     resolved: ResolvedGraph, images: Sequence[ImageSize], types: PortTypes
-) -> dict[Side, int | None]:
-    """Return the peaks of the batch that contains the largest images."""
+) -> tuple[dict[Side, int | None], int]:
+    """Return the peaks of the batch that contains the largest images, and its retained bytes."""
     size = resolved.graph.settings.batch_size
     worst = [images[at % len(images)] for at in range(size)]
     encoded = sum(image.nbytes for image in worst)
-    return peaks_of(resolved, port_bytes(resolved, worst, types), worst, encoded)
+    sizes = port_bytes(resolved, worst, types)
+    return peaks_of(resolved, sizes, worst, encoded), retained_bytes(resolved, sizes, worst)
+
+
+def _fitting(resolved: ResolvedGraph, images: Sequence[ImageSize], types: PortTypes) -> int:
+    """Return the largest smaller power of two whose worst batch fits into the memory, or 0."""
+    size = 1 << (resolved.graph.settings.batch_size - 1).bit_length() - 1
+    while size:
+        smaller = resolved.for_graph(set_setting(resolved.graph, batch_size=size))
+        if _excess(*_worst_peaks(smaller, images, types)) is None:
+            break
+        size //= 2
+    return size
 
 
 def _remedies(
-    resolved: ResolvedGraph, images: Sequence[ImageSize], types: PortTypes
+    resolved: ResolvedGraph, images: Sequence[ImageSize], types: PortTypes, fitting: int
 ) -> Iterator[Remedy]:
-    """Yield the changes that lower a peak by at least 5 %, and hints for mixed decoding."""
-    before = _worst_peaks(resolved, images, types)
+    """Yield the changes that lower a peak by at least 5 %, and hints for mixed decoding.
+
+    ``fitting`` is a batch size to use, or 0 for half of the current one.
+    """
+    before, _ = _worst_peaks(resolved, images, types)
     settings = resolved.graph.settings
     for name, value in (
-        ("batch_size", settings.batch_size // 2),
+        ("batch_size", fitting or settings.batch_size // 2),
         ("prefetch_queue_depth", (settings.prefetch_queue_depth or 2) - 1),
         ("num_threads", (settings.num_threads or 1) // 2),
     ):
         if value:
             changed = resolved.for_graph(set_setting(resolved.graph, **{name: value}))
-            after = _worst_peaks(changed, images, types)
+            after, _ = _worst_peaks(changed, images, types)
             if _is_lower(after, before):
                 yield Remedy(f"{name}={value}", after)
     limit = images[len(images) // 10]  # one image in ten is larger
     larger = sum(image.pixels > limit.pixels for image in images)
-    smaller = [limit] * larger + list(images[larger:])
-    after = _worst_peaks(resolved, smaller, types)
-    if larger and _is_lower(after, before):
-        files = f"{larger:,} larger images" if larger > 1 else images[0].name
-        yield Remedy(f"resize {files} to {limit.width} x {limit.height}", after)
+    decodes = bool(decoded_ports(resolved))
+    one, every = (
+        _worst_peaks(resolved, [limit] * count + list(images[count:]), types)[0]
+        for count in (1, larger)
+    )
+    if larger and decodes and _is_lower(every, before):
+        larger, after = (larger, every) if _is_lower(every, one) else (1, one)
+        names = ", ".join(printable(image.name) for image in images[: min(larger, _NAMED)])
+        more = f" and {larger - _NAMED:,} more" * (larger > _NAMED)
+        yield Remedy(f"resize {names}{more} to {limit.width} x {limit.height}", after)
     wide = max(image.width for image in images)
     high = max(image.height for image in images)
     for port in decoded_ports(resolved):

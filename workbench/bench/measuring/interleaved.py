@@ -19,6 +19,7 @@ from workbench.bench.measuring.measurement import Measurement, latency_of
 from workbench.bench.measuring.measurement_config import MeasurementConfig, StopReason
 from workbench.bench.measuring.worker_group import ReusableWorker, WorkerGroup
 from workbench.bench.measuring.workload import Job, StartupStats, TimedRound
+from workbench.engine.build.pipelines import PREVIEW_ADVICE
 from workbench.engine.protocol.progress import Progress, WorkerProgress
 from workbench.engine.protocol.worker_process import NEXT_WORKER
 from workbench.engine.resources.machine import usable_cores
@@ -295,7 +296,8 @@ class InterleavedRun:
             self._check_cancelled()
             self._end_overdue(candidate)  # this candidate's time was over, not the run's
         except EngineError as error:
-            candidate.reason = f"not measured: {without_traceback(error)}"
+            size = candidate.entry.config.batch_size
+            candidate.reason = f"not measured: {without_traceback(error, size)}"
             if isinstance(error, WorkerCrashedError) and error.killed:
                 candidate.reason += " If memory ran out, use a smaller batch or fewer threads."
             self._failed = f"; {candidate.entry.name} {candidate.reason.partition('. ')[0]}"
@@ -369,9 +371,16 @@ def _require_room(entry: ConfigJobs, host: int, gpu: int | None) -> None:
             )
 
 
-def without_traceback(error: Exception) -> str:
-    """Return an error's message without a traceback, and without advice about the preview."""
+def without_traceback(error: Exception, batch_size: int = 0) -> str:
+    """Return an error's message without a traceback, and without advice about the preview.
+
+    If memory ran out, the message names ``batch_size``, unless it is 0.
+    """
     text = str(error).partition("\nTraceback ")[0].replace(NEXT_WORKER, "")
+    if batch_size and PREVIEW_ADVICE in text:
+        size = f" with a batch size of {batch_size:,}. "
+        fix = "`workbench check GRAPH --data DATA --memory` names a batch size that fits."
+        return text.replace(f". {PREVIEW_ADVICE}", size + fix)
     return text.replace("Show fewer tiles, or make", "Make")
 
 

@@ -189,13 +189,14 @@ def is_out_of_memory(error: Exception) -> bool:
     return bool(_MEMORY.search(text) or (memory_limit_text() and "File mapping failed" in text))
 
 
+PREVIEW_ADVICE = "Show fewer tiles, or make the batch or the images smaller."
+
+
 def out_of_memory(nodes: Sequence[str]) -> str:
     """Return a message, with a fix, that memory ran out while the worker ran ``nodes``."""
     where = f" while running {', '.join(map(repr, nodes))}" if nodes else ""
     limit = f" {memory_limit_text()}".rstrip()
-    return (
-        f"Out of memory{where}. Show fewer tiles, or make the batch or the images smaller.{limit}"
-    )
+    return f"Out of memory{where}. {PREVIEW_ADVICE}{limit}"
 
 
 def without_quotes(text: str) -> str:

@@ -83,10 +83,11 @@ def require_room(data: Dataset, batch_size: int) -> None:
     room = describe_machine().memory_gib * 2**30 * MOST_READ
     need = batch_size * sum(sizes) / max(1, len(sizes))
     if need > room:
-        fit = int(room / need * batch_size)
         raise DataError(
-            f"A batch of {batch_size:,} files of {data} needs about {need / 2**30:.1f} GiB, more "
-            f"than an eighth of this machine's memory. Use a batch size of {fit:,} or less."
+            f"The encoded files of a batch of {batch_size:,} of {data} have about "
+            f"{need / 2**30:.1f} GiB, more than an eighth of this machine's memory. Use a smaller "
+            f"batch size: `workbench check GRAPH --data {data} --memory` names one that fits with "
+            "the decoded images."
         )
 
 

@@ -53,7 +53,7 @@ function Predicted({ link, what, line, words }: Props) {
       </p>
       <div hidden={view.state !== "done"}>
         <p class="wb-speed-fact" data-wb="stale" hidden={!stale}>
-          For an earlier graph or other data.
+          These figures are for an earlier graph or other data.
         </p>
         <Wide label={words}>
           <Table
