@@ -11,7 +11,7 @@ import workbench.bench.experiments.speed_experiment
 from tests.graph.rewrites.laws import ops
 from tests.optimiser.made_up import NAMES, make_up, slow_graph
 from tests.ui.speed.conftest import NO_GPU, Bed
-from workbench.errors import GraphEditError
+from workbench.errors import CancelledError, GraphEditError
 from workbench.graph import load_recipe
 from workbench.ui.speed.speed_actions import ApplyRewrites
 
@@ -83,6 +83,27 @@ def test_a_run_that_goes_on_has_a_row_for_each_rewrite(
     assert so_far["crop-in-decoder"]["rejected"].startswith("slower")
     assert not any(one["taken"] for one in measured["rewrites"])
     assert bed["rewrites"]["on"][0]["partial"] == ""
+
+
+def test_a_search_that_is_cancelled_while_it_compares_shows_the_differences(
+    monkeypatch: pytest.MonkeyPatch, bed: Bed
+) -> None:
+    make_up(monkeypatch, {})
+    monkeypatch.setattr(
+        "workbench.bench.experiments.speed_experiment.describe_machine", lambda: NO_GPU
+    )
+    bed.graph = slow_graph()
+
+    def cancelled(*_: Any) -> Any:
+        bed.do("cancel")
+        raise CancelledError("Cancelled.")
+
+    monkeypatch.setattr("workbench.bench.experiments.speed_experiment.measure", cancelled)
+    bed.run(what="rewrites")
+    assert "Stopped early" in bed["message"]
+    shown = entries(bed)
+    assert {one["rejected"] for one in shown.values()} == {"not measured: the search was ended"}
+    assert [shown[name]["pixels"] != "" for name in NAMES] == [True] * 3
 
 
 def test_a_graph_without_a_rewrite_has_no_control(
