@@ -156,7 +156,7 @@ def test_compare_edit_and_open_a_record(host: Host, photos: Path, tmp_path: Path
     # Both are records: set side by side, named, and taken along.
     records = turn_to(speed, "Records", "records")
     lines = records.locator("[data-wb=record]")
-    for name in ("h200", "rotate-jitter, 2"):
+    for name in ("h200", "rotate-jitter,"):
         lines.filter(has=host.page.get_by_label(f"Name of {name}")).last.locator(
             "[data-wb=choose]"
         ).check()
