@@ -258,6 +258,7 @@ def test_a_graph_is_shared_as_a_picture_and_in_the_app_as_a_link(
     other.context.close()
 
 
+@pytest.mark.thorough
 def test_the_report_of_an_import_is_read_kept_and_removed(panel: PanelHost, shapes: Path) -> None:
     page = open_page(panel, shapes / "coco", small())
     chip, rows = (

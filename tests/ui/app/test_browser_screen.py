@@ -180,6 +180,7 @@ PLACES = """() => {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_message_moves_nothing(panel: PanelHost, photos: Path) -> None:
     panel.page.set_viewport_size({"width": 1280, "height": 720})
     page = open_page(panel, photos, small())

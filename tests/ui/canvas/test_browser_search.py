@@ -58,6 +58,7 @@ def choose(page: Page, words: str, item: str, key: str = "/") -> None:
     expect(search_field(page)).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_enter_never_replaces_the_graph_unasked(panel: PanelHost, photos: Path) -> None:
     page = open_page(panel, photos, small("imagenet-eval"))
     before = held(panel)

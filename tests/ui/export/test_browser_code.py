@@ -90,6 +90,7 @@ def test_a_target_is_chosen_and_its_code_follows(host: Host, photos: Path) -> No
     (host.work / "loader.py").unlink()
 
 
+@pytest.mark.thorough
 def test_all_targets_are_offered_and_the_code_of_one_is_seen_from_its_top(
     panel: PanelHost, photos: Path
 ) -> None:

@@ -82,6 +82,7 @@ def open_effect(page: Page) -> Locator:
 SIZES = ((1440, 900), (1280, 720), (1024, 768))
 
 
+@pytest.mark.thorough
 def test_values_are_set_with_a_long_slider_keys_and_the_wheel(host: Host, photos: Path) -> None:
     graph = set_arg(with_ops("rotate"), CATALOG, "rotate_2", "angle", 30)
     page = open_page(host, photos, graph)

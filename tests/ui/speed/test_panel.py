@@ -396,9 +396,12 @@ def test_memory_and_decoders_are_predicted(bed: Bed) -> None:
     for what in ("memory", "decoders"):
         bed.do("predict", what=what)
         bed.wait(lambda here, what=what: here[what]["state"] != "running", what)  # type: ignore[misc]
-    nodes = {row["node"]: row["cells"] for row in bed["memory"]["rows"]}
-    assert nodes["decode"][1] == "cpu"
-    assert nodes[""][0] == "peak of the process"
+    rows = [(row["node"], row["cells"]) for row in bed["memory"]["rows"]]
+    assert [cells[0] for node, cells in rows if not node] == [
+        "peak of the process",
+        "copies of the decoder",
+    ]
+    assert dict(rows)["decode"][1] == "cpu"
     assert bed["memory"]["warning"] == ""
     assert bed["decoders"]["rows"][0]["cells"][0] == "JPEG engines"
     bed.graph = set_setting(bed.graph, batch_size=8)
