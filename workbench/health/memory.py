@@ -47,8 +47,6 @@ _TYPICAL = 64
 """Number of images, evenly spaced by size, from which the typical batch is computed."""
 _LISTED = 2**20 // 20
 _NAMED = 3
-_SPLIT = 2**28
-"""Bytes of an image from which a second buffer is reported (measured with 484 and 858 MiB)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +159,6 @@ class MemoryEstimate:
                 f"The process can need up to {as_mib(self.retained)} MiB more, because the C "
                 f"library keeps freed buffers. {RETURN_FREED} in the environment prevents this; "
                 "with large images the process is then slower."
-            )
-        _, wide, high = self.largest[0]
-        if self.copies[1] and (split := 81 * wide * high // 25) >= _SPLIT:  # 3 channels and 8 %
-            found.append(
-                f"With an image this large, random crops can need up to {as_mib(split)} MiB more, "
-                "because DALI's memory pool can split its freed buffer."
             )
         if self.remedies:
             found.append("Peak of the worst batch in MiB after a change:")

@@ -35,6 +35,10 @@ _CROP_BLOCKS = 1.5
 """Bytes of DALI's memory pool for random crops of other sizes, per byte of an image that OpenCV
 decodes (measured: up to 1.5 in 24 batches of a 20,000 x 15,000 JPEG).
 """
+_SPLIT = 320 * 2**20
+"""Bytes of an image from which a random crop can need its size once more, because DALI's pool can
+split the freed buffer (measured: with 484 and 858 MiB in eight batches, not with 309 MiB in 30).
+"""
 _POOLED = 32 * 2**20
 """Size in bytes from which DALI allocates buffers in a memory pool of its own."""
 
@@ -249,7 +253,15 @@ def decoder_copies(resolved: ResolvedGraph, images: Sequence[ImageSize]) -> int:
     ]
     largest = max(cropped, default=0)
     blocks = int(_CROP_BLOCKS * largest) if largest >= _POOLED else 0
-    return sum(_copies(resolved, images)) + blocks
+    return sum(_copies(resolved, images)) + blocks + _split_buffer(resolved, images)
+
+
+def _split_buffer(resolved: ResolvedGraph, images: Sequence[ImageSize]) -> int:
+    """Return the bytes that random crops of a huge image can need in addition."""
+    largest = max((3 * image.pixels for image in images), default=0)
+    crops = any(node.op == "random_resized_crop" for node in resolved.graph.walk())
+    decodes = any(side_of(resolved, port) == "cpu" for port in decoded_ports(resolved))
+    return 27 * largest // 25 if crops and decodes and largest >= _SPLIT else 0
 
 
 def _copies(resolved: ResolvedGraph, images: Sequence[ImageSize]) -> list[int]:
