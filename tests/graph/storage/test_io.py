@@ -221,6 +221,14 @@ def test_every_wrong_type_is_listed_with_its_place() -> None:
     assert "Traceback" not in message
 
 
+def test_a_removed_setting_is_ignored_with_a_warning() -> None:
+    text = json.dumps(document(settings={"cpu_share": 10, "device": "mixed"}))
+    with pytest.warns(UserWarning, match="settings.cpu_share is 10, but no longer exists"):
+        graph = load_graph(text)
+    assert graph.settings == Settings(device="mixed")
+    assert "cpu_share" not in dump_graph(graph)
+
+
 @pytest.mark.parametrize("entry", ["settings", "nodes", "outputs"])
 @pytest.mark.parametrize("value", [3, "text", None, True])
 def test_no_entry_of_a_wrong_type_passes(entry: str, value: object) -> None:

@@ -43,7 +43,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from workbench.arguments import PATH, TEXT, checked
+from workbench.arguments import PATH, TEXT, checked, warn_caller
 from workbench.catalog.extra_operators import STRUCTURE
 from workbench.catalog.spec import Scalar, Value
 from workbench.errors import GraphFormatError
@@ -70,6 +70,7 @@ from workbench.sources import PARAMETER, source_kinds
 FORMAT = "dali-workbench-graph"
 VERSION = 3
 _LONGEST = 16_000_000
+_REMOVED = "cpu_share"
 
 
 def _settings_to_json(settings: Settings) -> dict[str, Any]:
@@ -371,7 +372,12 @@ class _Reader:
     def settings(self, data: Any) -> Settings:
         data = self.expect(data, dict, "settings", "an object")
         known = {f.name for f in fields(Settings)}
-        for key in data.keys() - known:
+        if _REMOVED in data:  # written on 30 November 2026 only, and never 0
+            warn_caller(
+                f"settings.{_REMOVED} is {data[_REMOVED]}, but no longer exists: the GPU decodes "
+                "all images. Save the graph to remove it."
+            )
+        for key in data.keys() - known - {_REMOVED}:
             self.faults.append(
                 f"settings.{key} is unknown. Use one of: {', '.join(sorted(known))}."
             )
