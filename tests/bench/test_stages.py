@@ -77,13 +77,10 @@ def test_every_prefix_of_every_recipe_is_a_sound_graph(name: str, catalog: Catal
         fed = {port.node for each in given if each.op == "shape" for port in each.inputs.values()}
         assert node.id in {each.id for each in given} | fed
         assert emit_script(part, catalog).text
-    last = {node.id for node in cut[-1][1].nodes}
     given = {port.node for port in graph.outputs.values()}
-    assert given <= last
+    assert given <= {node.id for node in cut[-1][1].nodes}
     # Outputs, except those that a follower or another later node needs.
-    before = {
-        n: ancestors(graph, [p]) - {n} for n, p in ((p.node, p) for p in graph.outputs.values())
-    }
+    before = {p.node: ancestors(graph, [p]) - {p.node} for p in graph.outputs.values()}
     leaves = given.difference(*before.values(), {graph.sources[0].id})
     assert {port.node for port in cut[-1][1].outputs.values()} == leaves
 
