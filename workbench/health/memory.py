@@ -95,8 +95,8 @@ class MemoryEstimate:
     """Number of pipelines of the graph. All bytes are those of one pipeline."""
     remedies: tuple[Remedy, ...] = ()
     copies: tuple[int, int] = (0, 0)
-    """Bytes of the copies that the threads need while they decode on the CPU, for the typical and
-    the worst batch."""
+    """Bytes that the threads need while they decode on the CPU, in addition to the batch, for the
+    typical and the worst batch. Random crops of an image of 320 MiB or more add its size."""
     fitting: int = 0
     """Largest power of two whose worst batch fits into the free memory, if this batch does not; 0
     if none fits."""

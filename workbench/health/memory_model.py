@@ -241,7 +241,8 @@ def _buffers(resolved: ResolvedGraph, sizes: Mapping[Port, int | None]) -> int |
 def decoder_copies(resolved: ResolvedGraph, images: Sequence[ImageSize]) -> int:
     """Return the bytes of the copies that the threads need while they decode on the CPU.
 
-    Libjpeg-turbo decodes only the crop of ``image_random_crop``, OpenCV the whole image.
+    Libjpeg-turbo decodes only the crop of ``image_random_crop``, OpenCV the whole image. The result
+    includes the buffer that random crops of a huge image can need once more.
     """
     cropped = [
         image.pixels * (resolved.types[port].channels or 3)
